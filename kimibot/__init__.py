@@ -1,0 +1,3 @@
+"""kimibot answers people in Slack with the Kimi K3 model."""
+
+__version__ = "0.1.0"
