@@ -1,0 +1,1 @@
+"""Slack: events to messages, messages to Slack."""
