@@ -1,29 +1,29 @@
 """Everything that can go wrong, as one tree.
 
-    KimibotError
-    ├── BadSettings            one line for each wrong setting
-    ├── KimiError              the model's endpoint failed; carries the trace id
-    │   ├── KeyRefused         the key was not accepted
-    │   ├── AccountExhausted   no quota or balance left
-    │   ├── Busy               rate limit or overload; says how long to wait, if the endpoint did
-    │   ├── ServerFault        5xx, an HTML page, an `api_error`
-    │   ├── RequestRefused     400 and its kin
-    │   ├── ContextTooLong     the messages do not fit the model
-    │   ├── ModelNotFound      the configured model is not available there
-    │   ├── Unreachable        connect, DNS, TLS, pool
-    │   ├── NoFirstEvent       nothing came within the limit
-    │   ├── CutOff             the stream broke or fell silent after it had begun
-    │   ├── TooSlow            the answer as a whole took longer than its limit
-    │   └── NoText             the model finished without saying anything
-    ├── SlackError             a Web API call failed; carries method and Slack's own code
-    │   ├── RateLimited        429; carries the seconds to wait
-    │   ├── BlocksRefused      Slack does not take these blocks, plain text may pass
-    │   ├── ReplyRefused       nothing may be written there: archived, read-only, not a member
-    │   ├── MessageGone        the message or its thread is no longer there
-    │   └── FateUnknown        no response: the call may or may not have been applied
-    └── StorageError
-        ├── DatabaseUnavailable   unreachable, or locked for too long
-        └── ClaimLost             another owner has the thread now
+KimibotError
+├── BadSettings            one line for each wrong setting
+├── KimiError              the model's endpoint failed; carries the trace id
+│   ├── KeyRefused         the key was not accepted
+│   ├── AccountExhausted   no quota or balance left
+│   ├── Busy               rate limit or overload; says how long to wait, if the endpoint did
+│   ├── ServerFault        5xx, an HTML page, an `api_error`
+│   ├── RequestRefused     400 and its kin
+│   ├── ContextTooLong     the messages do not fit the model
+│   ├── ModelNotFound      the configured model is not available there
+│   ├── Unreachable        connect, DNS, TLS, pool
+│   ├── NoFirstEvent       nothing came within the limit
+│   ├── CutOff             the stream broke or fell silent after it had begun
+│   ├── TooSlow            the answer as a whole took longer than its limit
+│   └── NoText             the model finished without saying anything
+├── SlackError             a Web API call failed; carries method and Slack's own code
+│   ├── RateLimited        429; carries the seconds to wait
+│   ├── BlocksRefused      Slack does not take these blocks, plain text may pass
+│   ├── ReplyRefused       nothing may be written there: archived, read-only, not a member
+│   ├── MessageGone        the message or its thread is no longer there
+│   └── FateUnknown        no response: the call may or may not have been applied
+└── StorageError
+    ├── DatabaseUnavailable   unreachable, or locked for too long
+    └── ClaimLost             another owner has the thread now
 """
 
 from __future__ import annotations
@@ -168,6 +168,10 @@ class ReplyRefused(SlackError):
 
 class MessageGone(SlackError):
     """The message, or the thread that it belongs to, is no longer there."""
+
+
+class NotConnected(SlackError):
+    """No connection could be made: the call was certainly not applied."""
 
 
 class FateUnknown(SlackError):

@@ -1,0 +1,156 @@
+"""Pure: what the model gets to read, in which order, within which budget.
+
+A message gets its place and its exact content when it is first sent, and keeps both: the beginning
+of every later request is then the same, byte for byte, and the endpoint's prefix cache holds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from kimibot.conversation import ChatMessage, Placed, Remembered, Speaker
+
+CUT_OFF = "[cut off]"
+
+TRIM_STEP = 0.4
+"""The oldest part is left out in steps of this share of the budget, so that the beginning of the
+request stays the same over many turns."""
+
+_REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_details")
+_PERSON = re.compile(r"<@([UW][A-Z0-9]{2,20})>")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What is sent to the model, and which places that gives to messages and to the answer."""
+
+    messages: tuple[ChatMessage, ...]
+    placed: tuple[Placed, ...]
+    answer_place: int
+    left_out: int = 0
+
+
+def read(
+    system: str,
+    remembered: Sequence[Remembered],
+    *,
+    budget_tokens: int,
+    name_of: Callable[[str], str],
+    with_reasoning: bool = True,
+) -> Reading:
+    """The request's messages: the system prompt, then the thread as far as the budget goes.
+
+    `remembered` is in the order in which it is to be read. `with_reasoning` is False when the
+    provider or the model has changed: earlier reasoning belongs to another model.
+    """
+    placed = _place(remembered, name_of)
+    contents = {one.message_id: one.sent for one in placed}
+    said = [
+        (message, _chat_message(message, contents.get(message.id), with_reasoning))
+        for message in remembered
+    ]
+    kept = _newest_within(budget_tokens - tokens(system), [chat for _, chat in said])
+    next_place = max([one.place for one in placed] + [m.place or 0 for m in remembered] + [0]) + 1
+    return Reading(
+        messages=({"role": "system", "content": system}, *_merged(kept)),
+        placed=tuple(placed),
+        answer_place=next_place,
+        left_out=len(said) - len(kept),
+    )
+
+
+def people_in(remembered: Sequence[Remembered]) -> frozenset[str]:
+    """The ids of all who speak or are spoken of: their names are needed for `read`."""
+    unsent = [message for message in remembered if message.sent is None and message.raw is None]
+    authors = {message.author for message in unsent if message.author}
+    return frozenset(authors.union(*(_PERSON.findall(message.text) for message in unsent)))
+
+
+def tokens(text: str) -> int:
+    """A pessimistic estimate: a token for 3 characters of ASCII, and for 1.5 of any other."""
+    ascii_count = len(text.encode("ascii", "ignore"))
+    return round(ascii_count / 3 + (len(text) - ascii_count) / 1.5) + 4
+
+
+def _place(remembered: Sequence[Remembered], name_of: Callable[[str], str]) -> list[Placed]:
+    """Places for what has never been sent, after all that has been."""
+    next_place = max((message.place or 0 for message in remembered), default=0) + 1
+    placed: list[Placed] = []
+    for message in remembered:
+        if message.place is None and message.speaker is not Speaker.US:
+            place = next_place + len(placed)
+            placed.append(Placed(message.id, place, said_by(message, name_of)))
+    return placed
+
+
+def said_by(message: Remembered, name_of: Callable[[str], str]) -> str:
+    """A message as the model reads it: who said it, when, and what."""
+    name = _one_line(name_of(message.author))
+    kind = " (app)" if message.speaker is Speaker.APP else ""
+    text = _PERSON.sub(lambda found: "@" + _one_line(name_of(found[1])), message.text)
+    return f"{name}{kind}, {_when(message.ts)}: {text}"
+
+
+def _when(ts: str) -> str:
+    """Slack's ts is the time in seconds; the day is named, since models can't tell it."""
+    try:
+        said_at = datetime.fromtimestamp(float(ts), UTC)
+    except (ValueError, OverflowError, OSError):
+        return "at an unknown time"
+    return f"{said_at:%a %Y-%m-%d %H:%M} UTC"
+
+
+def _one_line(name: str) -> str:
+    """A name is somebody's text: it must not look like a line of the conversation."""
+    return " ".join(name.replace(":", " ").split())[:60] or "somebody"
+
+
+def _chat_message(message: Remembered, sent: str | None, with_reasoning: bool) -> ChatMessage:
+    if message.speaker is not Speaker.US:
+        return {"role": "user", "content": sent or message.sent or message.text}
+    raw = dict(message.raw or {"role": "assistant", "content": message.text})
+    if message.finish_reason in (None, "length", "content_filter"):
+        return {"role": "assistant", "content": f"{raw.get('content') or ''}\n{CUT_OFF}".strip()}
+    if not with_reasoning:
+        raw = {key: value for key, value in raw.items() if key not in _REASONING_FIELDS}
+    return raw
+
+
+def _newest_within(budget_tokens: int, said: Sequence[ChatMessage]) -> Sequence[ChatMessage]:
+    """Leave out the oldest in whole steps until the rest fits; the newest always stays."""
+    sizes = [_size(message) for message in said]
+    excess = sum(sizes) - budget_tokens
+    if excess <= 0:
+        return said
+    step = max(1, round(budget_tokens * TRIM_STEP))
+    to_drop = -(-excess // step) * step
+    first, dropped = 0, 0
+    while first < len(said) - 1 and dropped < to_drop:
+        dropped += sizes[first]
+        first += 1
+    while first < len(said) - 1 and said[first]["role"] == "tool":
+        first += 1
+    return said[first:]
+
+
+def _size(message: ChatMessage) -> int:
+    return tokens("".join(str(value) for value in message.values() if value))
+
+
+def _merged(said: Sequence[ChatMessage]) -> list[ChatMessage]:
+    """Neighbouring messages of people become one: some endpoints want the roles to alternate."""
+    merged: list[ChatMessage] = []
+    for message in said:
+        if message["role"] == "user" and merged and merged[-1]["role"] == "user":
+            merged[-1] = _joined(merged[-1], message)
+        else:
+            merged.append(message)
+    return merged
+
+
+def _joined(first: Mapping[str, Any], second: Mapping[str, Any]) -> ChatMessage:
+    return {"role": "user", "content": f"{first['content']}\n\n{second['content']}"}

@@ -1,0 +1,108 @@
+"""What the bot itself says: signs, notes and error texts, in one place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kimibot.conversation import Retry
+from kimibot.errors import (
+    AccountExhausted,
+    Busy,
+    ContextTooLong,
+    CutOff,
+    KeyRefused,
+    KimiError,
+    ModelNotFound,
+    NoFirstEvent,
+    NoText,
+    RequestRefused,
+    ServerFault,
+    TooSlow,
+    Unreachable,
+)
+
+TRY_AGAIN = "try_again"
+TRY_AGAIN_LABEL = "Try again"
+
+HISTORY_UNREAD = "I could not read what was said here before, so I answered without it."
+OLDER_PART_LEFT_OUT = "The older part of this thread was too long for Kimi and was left out."
+RESTARTING = "I am being restarted; continuing shortly."
+TOO_OLD = "Sorry, I was not there when you asked this. Shall I answer it now?"
+UNFORESEEN = "Something went wrong on my side. Please try again."
+DECLINED = "Kimi declined to go on here."
+REACHED_LIMIT = (
+    "The answer reached its length limit and ends here. Ask me to go on if you need the rest."
+)
+SPENT_ON_THINKING = (
+    "Kimi spent its whole budget on thinking and wrote no answer. "
+    "Please try again, or ask for something smaller."
+)
+NOT_YOURS = "Only the person who asked can do this."
+CLOSED_THREAD = (
+    "I could not answer you in <#{channel}>: Slack does not let me write there ({code})."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Our words below an answer or instead of one; `can_retry` puts the button there."""
+
+    text: str
+    can_retry: bool
+
+
+def thinking(elapsed_seconds: float) -> str:
+    """The sign of life before there is text; the seconds appear once they matter."""
+    if elapsed_seconds < 5:
+        return "Thinking…"
+    return f"Thinking… {round(elapsed_seconds)} s"
+
+
+def retrying(retry: Retry) -> str:
+    """What the reply shows while a failed try waits to be made again."""
+    reason = "Kimi is busy" if retry.error_name == Busy.name else "Kimi did not answer"
+    return f"{reason}; retrying ({retry.attempt} of {retry.of})…"
+
+
+def failure(error: KimiError, trace_id: str) -> Note:
+    """The text for a failure of the model's endpoint, with the id that support will ask for."""
+    text, can_retry = _FAILURES.get(type(error), (UNFORESEEN, True))
+    if isinstance(error, NoText) and error.code == "length":
+        text = SPENT_ON_THINKING
+    if error.limit_seconds is not None:
+        text = text.replace("in time", f"within {error.limit_seconds:g} s")
+    return Note(with_trace(text, trace_id), can_retry)
+
+
+def with_trace(text: str, trace_id: str) -> str:
+    """Our words and, on a line of its own, the trace id."""
+    return f"{text}\ntrace: {trace_id}"
+
+
+_FAILURES: dict[type[KimiError], tuple[str, bool]] = {
+    KeyRefused: ("My key for Kimi was not accepted. Please tell the admin of this bot.", False),
+    AccountExhausted: (
+        "The Kimi account has run out of quota. Please tell the admin of this bot.",
+        False,
+    ),
+    Busy: ("Kimi is busy right now. Please try again in a minute.", True),
+    ServerFault: ("Kimi had a fault on its side. Please try again.", True),
+    RequestRefused: (
+        "Kimi refused the request as it was. Please tell the admin of this bot.",
+        False,
+    ),
+    ContextTooLong: (
+        "This thread is too long for Kimi, even without its older part. "
+        "Please start a new thread with what matters.",
+        False,
+    ),
+    ModelNotFound: (
+        "The configured Kimi model is not available. Please tell the admin of this bot.",
+        False,
+    ),
+    Unreachable: ("Kimi can't be reached right now. Please try again in a minute.", True),
+    NoFirstEvent: ("Kimi did not begin to answer in time. Please try again.", True),
+    CutOff: ("The answer was cut off here. Please try again.", True),
+    TooSlow: ("The answer was not complete in time and ends here. Please try again.", True),
+    NoText: ("Kimi gave no answer to this. Please try again, or ask in other words.", True),
+}

@@ -1,0 +1,48 @@
+"""What a reply shows: its parts and what stands below them, as plain values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Style(Enum):
+    """How a part is shown: as a Markdown block, or as plain text where Slack refused the block."""
+
+    MARKDOWN = "markdown"
+    PLAIN = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Where a part begins in the answer's text, and what must be opened again there."""
+
+    offset: int = 0
+    reopen: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one part shows, rendered and safe; `end` is None when the text ends in it."""
+
+    body: str
+    end: Cut | None
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """Something to press below a reply; `value` comes back with the press."""
+
+    action: str
+    label: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What one Slack message of a reply shows: the body, our own note below it, a button."""
+
+    body: str = ""
+    note: str = ""
+    button: Button | None = None
+    style: Style = Style.MARKDOWN
