@@ -1,0 +1,1 @@
+"""Kimi over Chat Completions: the only room that speaks HTTP with a model's endpoint."""

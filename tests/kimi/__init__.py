@@ -1,0 +1,1 @@
+"""The Kimi client against sockets, bytes and other people's servers."""
