@@ -1,0 +1,100 @@
+"""Small stand-ins for the edges, handed over as arguments; the whole-way tests use the real ones."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kimibot.conversation import Thread
+from kimibot.errors import MessageGone, SlackError
+from kimibot.views import Cut, Part, Style, View
+
+THREAD = Thread(team="T0TEAM", channel="C0DEV", root_ts="1700000000.000100")
+
+
+@dataclass
+class Channel:
+    """A thread as its readers see it. `faults` are raised in turn, one a call of that method.
+
+    A fault in `lost` is raised after the call was applied: its response did not arrive.
+    """
+
+    latency_seconds: float = 0.03
+    shown: dict[str, View] = field(default_factory=dict)
+    marks: dict[str, tuple[str, int]] = field(default_factory=dict)
+    calls: list[tuple[str, str]] = field(default_factory=list)
+    history: list[tuple[float, str, View]] = field(default_factory=list)
+    faults: dict[str, list[SlackError]] = field(default_factory=dict)
+    lost: dict[str, list[SlackError]] = field(default_factory=dict)
+    busy: int = 0
+    most_at_once: int = 0
+
+    async def post(self, thread: Thread, view: View, turn_id: str, part: int) -> str:
+        ts = f"1700000001.{len(self.calls):06d}"
+
+        def apply() -> None:
+            self.shown[ts] = view
+            self.marks[ts] = (turn_id, part)
+
+        await self._call("post", ts, view, apply)
+        return ts
+
+    async def edit(self, thread: Thread, ts: str, view: View, turn_id: str, part: int) -> None:
+        if ts not in self.shown:
+            raise MessageGone("chat.update", "message_not_found")
+        await self._call("edit", ts, view, lambda: self.shown.__setitem__(ts, view))
+
+    async def delete(self, thread: Thread, ts: str) -> None:
+        await self._call("delete", ts, View(), lambda: self.shown.__delitem__(ts))
+
+    async def find(self, thread: Thread, turn_id: str) -> Mapping[int, str]:
+        self.calls.append(("find", turn_id))
+        return {part: ts for ts, (turn, part) in self.marks.items() if turn == turn_id}
+
+    async def _call(self, name: str, ts: str, view: View, apply: Callable[[], None]) -> None:
+        self.calls.append((name, ts))
+        self.busy += 1
+        self.most_at_once = max(self.most_at_once, self.busy)
+        try:
+            await asyncio.sleep(self.latency_seconds)
+            self._raise_next(self.faults, name)
+            apply()
+            self.history.append((asyncio.get_running_loop().time(), ts, view))
+            self._raise_next(self.lost, name)
+        finally:
+            self.busy -= 1
+
+    def _raise_next(self, faults: dict[str, list[SlackError]], name: str) -> None:
+        if faults.get(name):
+            raise faults[name].pop(0)
+
+    def count(self, name: str) -> int:
+        return sum(1 for method, _ in self.calls if method == name)
+
+    def bodies(self) -> list[str]:
+        """What the parts show, oldest first."""
+        return [self.shown[ts].body for ts in sorted(self.shown)]
+
+
+def split_every(characters: int) -> Callable[[str, Cut, Style], Part]:
+    """Parts of so many characters, a third of that as plain text; `reopen` is not used."""
+
+    def split(text: str, start: Cut, style: Style) -> Part:
+        size = characters if style is Style.MARKDOWN else max(1, characters // 3)
+        end = start.offset + size
+        rest = Cut(end) if len(text) > end else None
+        return Part(text[start.offset : end], rest)
+
+    return split
+
+
+async def forget(_: Sequence[str]) -> None:
+    """Nobody needs to know the parts."""
+
+
+def sign(elapsed_seconds: float) -> str:
+    return "Thinking…" if elapsed_seconds < 5 else f"Thinking… {elapsed_seconds:.0f} s"
+
+
+Posted = Callable[[Sequence[str]], Awaitable[None]]

@@ -1,0 +1,335 @@
+"""A growing answer in the thread: one message, serial edits, an exact end, nothing lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+
+import pytest
+
+from kimibot.errors import (
+    BlocksRefused,
+    ClaimLost,
+    FateUnknown,
+    MessageGone,
+    NotConnected,
+    RateLimited,
+    ReplyRefused,
+    SlackError,
+)
+from kimibot.live_reply import LiveReply
+from kimibot.pacing import Pacing, now
+from kimibot.views import Button, Style
+from tests.fakes import THREAD, Channel, Posted, forget, sign, split_every
+from tests.virtual_time import in_virtual_time
+
+BUTTON = Button("try_again", "Try again", "turn-1")
+
+
+def open_reply(
+    channel: Channel,
+    *,
+    pacing: Pacing | None = None,
+    characters: int = 100,
+    reply_ts: Sequence[str] = (),
+    on_posted: Posted = forget,
+) -> LiveReply:
+    return LiveReply(
+        THREAD,
+        "turn-1",
+        messages=channel,
+        pacing=pacing or Pacing(),
+        split=split_every(characters),
+        sign=sign,
+        on_posted=on_posted,
+        reply_ts=reply_ts,
+    )
+
+
+@in_virtual_time
+async def test_a_sign_is_posted_before_there_is_any_text() -> None:
+    channel = Channel()
+    async with open_reply(channel):
+        await asyncio.sleep(0.1)
+
+        assert [view.note for view in channel.shown.values()] == ["Thinking…"]
+
+
+@in_virtual_time
+async def test_the_elapsed_seconds_are_shown_while_the_model_thinks() -> None:
+    channel = Channel()
+    async with open_reply(channel):
+        await asyncio.sleep(31)
+
+        assert [view.note for view in channel.shown.values()] == ["Thinking… 30 s"]
+        assert channel.count("edit") == 3
+
+
+@in_virtual_time
+async def test_an_answer_that_is_there_at_once_ends_as_one_message() -> None:
+    channel = Channel(latency_seconds=0.8)
+    async with open_reply(channel) as reply:
+        reply.show("Four")
+        await reply.finish("Forty-two.")
+
+    assert channel.bodies() == ["Forty-two."]
+    assert channel.count("post") == 1
+
+
+@in_virtual_time
+async def test_edits_of_one_reply_are_strictly_serial_and_the_last_one_wins() -> None:
+    channel = Channel(latency_seconds=2.0)
+    async with open_reply(channel, characters=10_000) as reply:
+        for words in range(1, 200):
+            reply.show("word " * words)
+            await asyncio.sleep(0.05)
+        await reply.finish("word " * 200)
+
+    assert channel.most_at_once == 1
+    assert channel.bodies() == ["word " * 200]
+
+
+@in_virtual_time
+async def test_stale_texts_are_skipped() -> None:
+    channel = Channel()
+    async with open_reply(channel, characters=10_000) as reply:
+        for words in range(1, 1000):
+            reply.show("word " * words)
+            await asyncio.sleep(0.02)
+        await reply.finish("word " * 1000)
+
+    assert 5 < channel.count("edit") < 40
+
+
+@in_virtual_time
+async def test_the_last_text_does_not_wait_while_one_answer_is_live() -> None:
+    channel = Channel()
+    async with open_reply(channel, characters=100_000) as reply:
+        for words in range(1, 3000):
+            reply.show("word " * words)
+            await asyncio.sleep(0.02)
+        finished_at = now()
+        await reply.finish("word " * 3000)
+
+        assert now() - finished_at <= 0.15
+
+
+@in_virtual_time
+async def test_a_long_answer_goes_on_in_further_parts_and_nothing_is_lost() -> None:
+    channel = Channel()
+    text = "".join(f"{n:05d}," for n in range(200))
+    async with open_reply(channel) as reply:
+        for end in range(0, len(text), 37):
+            reply.show(text[:end])
+            await asyncio.sleep(0.2)
+        await reply.finish(text)
+
+    assert "".join(channel.bodies()) == text
+    assert len(channel.bodies()) == 12
+    assert reply.reply_ts == tuple(sorted(channel.shown))
+
+
+@in_virtual_time
+async def test_a_note_and_a_button_stand_below_the_partial_text_in_the_last_part_only() -> None:
+    channel = Channel()
+    async with open_reply(channel) as reply:
+        await reply.finish("x" * 250, "The answer was cut off here.", BUTTON)
+
+    *earlier, last = (channel.shown[ts] for ts in sorted(channel.shown))
+    assert (last.body, last.note, last.button) == ("x" * 50, "The answer was cut off here.", BUTTON)
+    assert all(not view.note and view.button is None for view in earlier)
+
+
+@in_virtual_time
+async def test_a_429_delays_the_text_but_costs_none_of_it() -> None:
+    channel = Channel(
+        faults={
+            "edit": [RateLimited("chat.update", 5) for _ in range(3)],
+            "post": [RateLimited("chat.postMessage", 2)],
+        }
+    )
+    async with open_reply(channel) as reply:
+        reply.show("half an")
+        await asyncio.sleep(0.1)
+        await reply.finish("half an answer, and the other half")
+
+    assert channel.bodies() == ["half an answer, and the other half"]
+
+
+@in_virtual_time
+async def test_a_post_without_a_response_is_looked_for_and_never_made_twice() -> None:
+    channel = Channel(lost={"post": [FateUnknown("chat.postMessage", "timeout")]})
+    async with open_reply(channel) as reply:
+        await reply.finish("only once")
+
+    assert channel.bodies() == ["only once"]
+    assert channel.count("post") == 1
+
+
+@in_virtual_time
+async def test_a_post_that_was_not_applied_is_made_again_after_a_look() -> None:
+    channel = Channel(faults={"post": [FateUnknown("chat.postMessage", "timeout")]})
+    async with open_reply(channel) as reply:
+        await reply.finish("in the end")
+
+    assert channel.bodies() == ["in the end"]
+    assert [name for name, _ in channel.calls][:3] == ["post", "find", "post"]
+
+
+@in_virtual_time
+async def test_a_lost_response_for_the_second_part_does_not_double_it() -> None:
+    channel = Channel()
+    async with open_reply(channel) as reply:
+        await asyncio.sleep(0.1)
+        channel.lost["post"] = [FateUnknown("chat.postMessage", "timeout")]
+        await reply.finish("a" * 150)
+
+    assert channel.bodies() == ["a" * 100, "a" * 50]
+
+
+@in_virtual_time
+async def test_an_edit_is_tried_again_while_slack_can_not_be_reached() -> None:
+    channel = Channel(
+        faults={
+            "edit": [NotConnected("chat.update", "refused")] * 5
+            + [FateUnknown("chat.update", "timeout")] * 5
+        }
+    )
+    async with open_reply(channel) as reply:
+        await reply.finish("there")
+
+    assert channel.bodies() == ["there"]
+
+
+@in_virtual_time
+async def test_refused_blocks_become_plain_text_and_lose_nothing() -> None:
+    channel = Channel(faults={"edit": [BlocksRefused("chat.update", "invalid_blocks")]})
+    text = "".join(f"{n:04d}" for n in range(60))
+    async with open_reply(channel) as reply:
+        await asyncio.sleep(0.1)
+        await reply.finish(text)
+
+    assert "".join(channel.bodies()) == text
+    assert {view.style for view in channel.shown.values()} == {Style.PLAIN}
+
+
+@in_virtual_time
+async def test_an_earlier_attempts_parts_are_filled_in_place_and_the_rest_deleted() -> None:
+    channel = Channel()
+    async with open_reply(channel) as first:
+        await first.finish("b" * 250)
+    left = first.reply_ts
+
+    async with open_reply(channel, reply_ts=left) as second:
+        await second.finish("short")
+
+    assert channel.bodies() == ["short"]
+    assert second.reply_ts == left[:1]
+
+
+@in_virtual_time
+async def test_each_new_part_is_told_as_soon_as_it_has_its_ts() -> None:
+    told: list[tuple[str, ...]] = []
+
+    async def on_posted(reply_ts: Sequence[str]) -> None:
+        told.append(tuple(reply_ts))
+
+    channel = Channel()
+    async with open_reply(channel, on_posted=on_posted) as reply:
+        await reply.finish("c" * 250)
+
+    assert [len(parts) for parts in told] == [1, 2, 3]
+
+
+@in_virtual_time
+async def test_a_refused_reply_is_raised_to_whoever_shows_more() -> None:
+    channel = Channel(faults={"post": [ReplyRefused("chat.postMessage", "is_archived")]})
+    with pytest.raises(ReplyRefused):
+        async with open_reply(channel) as reply:
+            await asyncio.sleep(0.1)
+            reply.show("nobody will see this")
+
+
+@in_virtual_time
+async def test_a_reply_that_somebody_deleted_is_not_posted_again() -> None:
+    channel = Channel()
+    with pytest.raises(MessageGone):
+        async with open_reply(channel) as reply:
+            await asyncio.sleep(0.1)
+            channel.shown.clear()
+            await reply.finish("gone")
+
+    assert channel.count("post") == 1
+
+
+@in_virtual_time
+async def test_a_lost_claim_stops_the_reply() -> None:
+    async def on_posted(_: Sequence[str]) -> None:
+        raise ClaimLost
+
+    with pytest.raises(ClaimLost):
+        async with open_reply(Channel(), on_posted=on_posted) as reply:
+            await asyncio.sleep(0.1)
+            await reply.finish("not ours any more")
+
+
+@in_virtual_time
+async def test_after_ten_minutes_of_refusals_the_reply_gives_up() -> None:
+    channel = Channel(faults={"edit": [RateLimited("chat.update", 30)] * 100})
+    started_at = now()
+    with pytest.raises(SlackError, match="not_shown_in_time"):
+        async with open_reply(channel) as reply:
+            await asyncio.sleep(0.1)
+            await reply.finish("never")
+
+    assert now() - started_at == pytest.approx(600, abs=1)
+
+
+@in_virtual_time
+async def test_leaving_the_block_early_leaves_no_task_behind() -> None:
+    channel = Channel(latency_seconds=60)
+    async with open_reply(channel) as reply:
+        reply.show("half")
+
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+@in_virtual_time
+async def test_the_first_words_of_one_answer_are_visible_within_150_ms() -> None:
+    channel = Channel()
+    async with open_reply(channel) as reply:
+        await asyncio.sleep(5)
+        shown_at = now()
+        reply.show("First")
+        await asyncio.sleep(0.15)
+
+    assert next(at for at, _, view in channel.history if view.body) - shown_at <= 0.15
+
+
+@in_virtual_time
+async def test_twelve_answers_at_once_stay_within_slacks_budget_and_all_end_exact() -> None:
+    channel = Channel()
+    pacing = Pacing()
+
+    async def answer(number: int) -> None:
+        async with open_reply(channel, pacing=pacing, characters=50_000) as reply:
+            for words in range(1, 600):
+                reply.show(f"{number} " * words)
+                await asyncio.sleep(0.1)
+            await reply.finish(f"{number} " * 600)
+
+    await asyncio.gather(*(answer(number) for number in range(12)))
+
+    assert sorted(channel.bodies()) == sorted(f"{number} " * 600 for number in range(12))
+    assert never_empties(at for at, _, view in channel.history if view.body)
+
+
+def never_empties(calls: Iterable[float], rate: float = 50 / 60, burst: float = 25) -> bool:
+    """Whether a bucket of Slack's size would have let all these calls pass."""
+    level, before = burst, 0.0
+    for at in calls:
+        level = min(burst, level + (at - before) * rate) - 1
+        before = at
+        if level < 0:
+            return False
+    return True
