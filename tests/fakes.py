@@ -1,4 +1,4 @@
-"""Small stand-ins for the edges, handed over as arguments; the whole-way tests use the real ones."""
+"""Small stand-ins for the edges, handed over as arguments."""
 
 from __future__ import annotations
 

@@ -275,7 +275,7 @@ async def test_a_lost_claim_stops_the_reply() -> None:
 
 @in_virtual_time
 async def test_after_ten_minutes_of_refusals_the_reply_gives_up() -> None:
-    channel = Channel(faults={"edit": [RateLimited("chat.update", 30)] * 100})
+    channel = Channel(faults={"edit": [RateLimited("chat.update", 1)] * 5_000})
     started_at = now()
     with pytest.raises(SlackError, match="not_shown_in_time"):
         async with open_reply(channel) as reply:

@@ -58,5 +58,5 @@ def in_virtual_time(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P,
         with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
             runner.run(test(*args, **kwargs))
 
-    del run.__wrapped__  # type: ignore[attr-defined]  # else the runner of async tests takes it
+    del run.__wrapped__  # else the runner of async tests takes it
     return run
