@@ -410,6 +410,14 @@ async def test_the_last_paragraph_of_merged_messages_is_the_ask(kimi: LocalKimi)
     assert "Conflict" in told.content
 
 
+async def test_a_speaker_may_be_named_with_the_time(kimi: LocalKimi) -> None:
+    label = "bo li (app), Mon 2026-11-30 09:12 UTC: "
+
+    told = await ask(kimi, f"Ana Lima, Mon 2026-11-30 09:11 UTC: 500\n\n{label}@kimibot hello")
+
+    assert told.content == written("hello")
+
+
 async def test_a_pasted_log_does_not_ask_for_its_errors(kimi: LocalKimi) -> None:
     told = await ask(kimi, "Why?\n```\nGET /x 500\n\nAna: 401\n```")
 

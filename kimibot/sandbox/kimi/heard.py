@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
-# A client that merges neighbours puts several people's words into one user message, each
-# paragraph with its speaker's name in front.
+# A client that merges neighbours puts several people's words into one user message, each paragraph
+# with its speaker in front: "Ana: …", or "Ana Lima, Mon 2026-11-30 09:12 UTC: …".
 _NAME = r"[^\W\d_a-z][\w.'-]{0,30}"
-_SPEAKER = re.compile(rf"(?:\A|\n\s*\n)[ \t]*[\[(*]*({_NAME}(?: {_NAME}){{0,3}})[\])*]*: ")
+_TIMED = r"[^\n:]{1,80}, \w{3} \d{4}-\d\d-\d\d \d\d:\d\d UTC"
+_SPEAKER = re.compile(rf"(?:\A|\n\s*\n)[ \t]*({_TIMED}|[\[(*]*{_NAME}(?: {_NAME}){{0,3}}[\])*]*): ")
 _ADDRESS = re.compile(r"<@\w+(?:\|[^>]*)?>|@kimi\w*", re.IGNORECASE)
 
 
