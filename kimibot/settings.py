@@ -1,0 +1,334 @@
+"""Every environment variable, typed and checked once, at start."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Literal, Self
+from urllib.parse import unquote, urlsplit
+
+from dotenv import dotenv_values
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+)
+from pydantic_core import ErrorDetails
+
+from kimibot.errors import BadSettings
+from kimibot.kimi import providers
+
+Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
+Tokens = Annotated[int, Field(ge=1, le=1_048_576)]
+_DEFAULT_PROVIDER = "acedata"
+UpperCase = BeforeValidator(str.upper)
+LowerCase = BeforeValidator(str.lower)
+
+
+class Settings(BaseModel):
+    """What the environment says; `warnings` are mistakes that stop nothing, one line each."""
+
+    model_config = ConfigDict(frozen=True)
+
+    slack_bot_token: SecretStr = Field(alias="SLACK_BOT_TOKEN")
+    slack_app_token: SecretStr | None = Field(None, alias="SLACK_APP_TOKEN")
+    slack_signing_secret: SecretStr | None = Field(None, alias="SLACK_SIGNING_SECRET")
+    slack_api_url: str = Field("https://slack.com/api/", alias="SLACK_API_URL")
+
+    kimi_provider: Annotated[str, LowerCase] = Field(_DEFAULT_PROVIDER, alias="KIMI_PROVIDER")
+    kimi_api_key: SecretStr = Field(alias="KIMI_API_KEY")
+    kimi_base_url: str = Field(alias="KIMI_BASE_URL")
+    kimi_model: str = Field(alias="KIMI_MODEL")
+    kimi_reasoning_effort: Annotated[str, LowerCase] = Field("", alias="KIMI_REASONING_EFFORT")
+    kimi_max_completion_tokens: Tokens = Field(32_768, alias="KIMI_MAX_COMPLETION_TOKENS")
+    kimi_context_tokens: Tokens = Field(128_000, alias="KIMI_CONTEXT_TOKENS")
+    kimi_concurrency: int = Field(64, ge=1, le=1_000, alias="KIMI_CONCURRENCY")
+    kimi_max_retries: int = Field(3, ge=0, le=10, alias="KIMI_MAX_RETRIES")
+    kimi_connect_timeout_seconds: Seconds = Field(10, alias="KIMI_CONNECT_TIMEOUT")
+    kimi_first_event_timeout_seconds: Seconds = Field(300, alias="KIMI_FIRST_EVENT_TIMEOUT")
+    kimi_idle_timeout_seconds: Seconds = Field(300, alias="KIMI_IDLE_TIMEOUT")
+    kimi_answer_timeout_seconds: Seconds = Field(900, alias="KIMI_ANSWER_TIMEOUT")
+
+    database_url: SecretStr = Field(SecretStr("sqlite:///kimibot.db"), alias="DATABASE_URL")
+    host: str = Field("127.0.0.1", alias="HOST")
+    port: int = Field(3000, ge=0, le=65_535, alias="PORT")
+    log_level: Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], UpperCase] = (
+        Field("INFO", alias="LOG_LEVEL")
+    )
+    log_format: Annotated[Literal["text", "json"], LowerCase] = Field("text", alias="LOG_FORMAT")
+
+    instructions: str = Field("", alias="KIMIBOT_INSTRUCTIONS")
+    follow_ups: Annotated[Literal["auto", "always", "mention"], LowerCase] = Field(
+        "auto", alias="KIMIBOT_FOLLOW_UPS"
+    )
+    drain_seconds: float = Field(25, ge=0, le=3_600, alias="KIMIBOT_DRAIN_SECONDS")
+    max_ask_age_seconds: Seconds = Field(1_800, alias="KIMIBOT_MAX_ASK_AGE")
+    lease_seconds: Seconds = Field(20, alias="KIMIBOT_LEASE_SECONDS")
+    renew_seconds: Seconds = Field(5, alias="KIMIBOT_RENEW_SECONDS")
+    sweep_seconds: Seconds = Field(2, alias="KIMIBOT_SWEEP_SECONDS")
+    slack_timeout_seconds: Seconds = Field(8, alias="KIMIBOT_SLACK_TIMEOUT_SECONDS")
+
+    warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def load(cls, env: Mapping[str, str], dotenv_path: Path | None = None) -> Self:
+        """Read the settings from `env` and, below it, from the `.env` file, if there is one.
+
+        An empty value counts as none, also where it stands above one of the file.
+        Raises BadSettings with a line for each setting that is missing or wrong; no line shows
+        a secret.
+        """
+        values = _values(env, dotenv_path)
+        lines = list(_lines_across(values))
+        try:
+            settings = cls.model_validate(values)
+        except ValidationError as error:
+            lines = [_line(details, values) for details in error.errors()] + lines
+        if lines:
+            raise BadSettings(lines)
+        return settings.model_copy(update={"warnings": tuple(_warnings(values))})
+
+    @property
+    def socket_mode(self) -> bool:
+        """Events come over Slack's socket; otherwise as signed HTTP requests."""
+        return self.slack_app_token is not None
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The values that no log line may show."""
+        fields = [value for _, value in self if isinstance(value, SecretStr)]
+        found = re.search(r"://[^:/@]*:([^@]*)@", self.database_url.get_secret_value())
+        password = found[1] if found else ""
+        return (*(secret.get_secret_value() for secret in fields), password, unquote(password))
+
+    @field_validator("slack_bot_token")
+    @classmethod
+    def _check_bot_token(cls, token: SecretStr) -> SecretStr:
+        return _token(token, "xoxb-")
+
+    @field_validator("slack_app_token")
+    @classmethod
+    def _check_app_token(cls, token: SecretStr) -> SecretStr:
+        return _token(token, "xapp-")
+
+    @field_validator("slack_signing_secret")
+    @classmethod
+    def _check_signing_secret(cls, secret: SecretStr) -> SecretStr:
+        if kind := _kind_of_token(secret.get_secret_value()):
+            raise ValueError(f"should be the app's signing secret, found {kind}")
+        return _one_word(secret)
+
+    @field_validator("kimi_api_key")
+    @classmethod
+    def _check_key(cls, key: SecretStr) -> SecretStr:
+        """Keys are often pasted together with the scheme of the header."""
+        bare = re.sub(r"^bearer(\s+|$)", "", key.get_secret_value(), flags=re.IGNORECASE)
+        return _one_word(SecretStr(bare))
+
+    @field_validator("slack_api_url")
+    @classmethod
+    def _check_slack_url(cls, url: str) -> str:
+        return _http_url(url) + "/"
+
+    @field_validator("kimi_base_url")
+    @classmethod
+    def _check_kimi_url(cls, url: str) -> str:
+        return _http_url(url).removesuffix("/chat/completions")
+
+    @field_validator("database_url")
+    @classmethod
+    def _check_database_url(cls, url: SecretStr) -> SecretStr:
+        _check_database(url.get_secret_value())
+        return url
+
+    @field_validator("instructions")
+    @classmethod
+    def _read_instructions(cls, text: str) -> str:
+        return _text_of_file(Path(text[1:])) if text.startswith("@") else text
+
+
+def variables() -> set[str]:
+    """The names of all environment variables that are read."""
+    names = {field.alias or "" for field in Settings.model_fields.values()}
+    of_providers = {provider.key_variable for provider in providers.PROVIDERS.values()}
+    return (names | of_providers | {"AWS_REGION"}) - {""}
+
+
+def load_database_url(env: Mapping[str, str], dotenv_path: Path | None = None) -> SecretStr:
+    """DATABASE_URL alone, for a command that needs neither tokens nor key. Raises BadSettings."""
+    url = _merged(env, dotenv_path).get("DATABASE_URL", "sqlite:///kimibot.db")
+    try:
+        _check_database(url)
+    except ValueError as error:
+        raise BadSettings([f"DATABASE_URL {error}"]) from None
+    return SecretStr(url)
+
+
+def _merged(env: Mapping[str, str], dotenv_path: Path | None) -> dict[str, str]:
+    """The environment above the file. Without interpolation: a `$` in a password is just that."""
+    try:
+        file = dotenv_values(dotenv_path, interpolate=False) if dotenv_path else {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadSettings([f"{dotenv_path} can't be read: {_reason(error)}"]) from None
+    values = {name: (value or "").strip() for name, value in (file | dict(env)).items()}
+    return {name: value for name, value in values.items() if value}
+
+
+def _values(env: Mapping[str, str], dotenv_path: Path | None) -> dict[str, str]:
+    """What is set; where something is not, what the provider has for it."""
+    values = _merged(env, dotenv_path)
+    provider = _provider(values)
+    of_provider = {
+        "KIMI_API_KEY": values.get(provider.key_variable),
+        "KIMI_BASE_URL": _base_url(provider.base_url, values),
+        "KIMI_MODEL": provider.model,
+    }
+    return {name: value for name, value in of_provider.items() if value} | values
+
+
+def _provider_name(values: Mapping[str, str]) -> str:
+    return values.get("KIMI_PROVIDER", _DEFAULT_PROVIDER).lower()
+
+
+def _provider(values: Mapping[str, str]) -> providers.Provider:
+    """The one that is named. A wrong name has a line of its own, which is enough."""
+    default = providers.PROVIDERS[_DEFAULT_PROVIDER]
+    return providers.PROVIDERS.get(_provider_name(values), default)
+
+
+def _base_url(template: str, values: Mapping[str, str]) -> str:
+    """The provider's address; "" while its region is missing or no region's name."""
+    region = values.get("AWS_REGION", "")
+    if "{region}" in template and not re.fullmatch(r"[a-z]{2,}(-[a-z0-9]+)+", region):
+        return ""
+    return template.format(region=region)
+
+
+def _lines_across(values: Mapping[str, str]) -> Iterator[str]:
+    """What can be wrong between settings that are right each for itself."""
+    if "SLACK_APP_TOKEN" not in values and "SLACK_SIGNING_SECRET" not in values:
+        yield (
+            "SLACK_APP_TOKEN is missing: set it (xapp-…) for Socket Mode, "
+            "or SLACK_SIGNING_SECRET for HTTP"
+        )
+    if _provider_name(values) not in providers.PROVIDERS:
+        names = ", ".join(providers.PROVIDERS)
+        yield f"KIMI_PROVIDER should be one of {names}{_found('KIMI_PROVIDER', values)}"
+    elif effort := values.get("KIMI_REASONING_EFFORT", "").lower():
+        try:
+            providers.check_effort(_provider_name(values), values["KIMI_MODEL"], effort)
+        except ValueError as error:
+            yield f"KIMI_REASONING_EFFORT: {error}"
+    if _number(values, "KIMIBOT_RENEW_SECONDS", 5) >= _number(values, "KIMIBOT_LEASE_SECONDS", 20):
+        yield "KIMIBOT_RENEW_SECONDS should be less than KIMIBOT_LEASE_SECONDS"
+
+
+def _number(values: Mapping[str, str], name: str, default: float) -> float:
+    """NaN, which no comparison holds for, where it is no number: that has its own line."""
+    try:
+        return float(values.get(name, default))
+    except ValueError:
+        return math.nan
+
+
+def _line(details: ErrorDetails, values: Mapping[str, str]) -> str:
+    name = str(details["loc"][0])
+    if details["type"] == "missing":
+        return f"{name} is missing: {_wanted(name, values)}"
+    said = str(details["ctx"]["error"]) if details["type"] == "value_error" else details["msg"]
+    return f"{name} {said.removeprefix('Input ')}{_found(name, values)}"
+
+
+def _wanted(name: str, values: Mapping[str, str]) -> str:
+    provider = _provider(values)
+    if name == "SLACK_BOT_TOKEN":
+        return "set the bot token (xoxb-…) of your Slack app"
+    if name == "KIMI_API_KEY":
+        either = f" (or {provider.key_variable})" if provider.key_variable else ""
+        return f"set the key of your Kimi provider{either}"
+    if "{region}" in provider.base_url:
+        return "set AWS_REGION to a region such as us-east-1, or the address itself"
+    return f"KIMI_PROVIDER={_provider_name(values)} has none of its own"
+
+
+def _found(name: str, values: Mapping[str, str]) -> str:
+    """The value, where it is no secret and holds none."""
+    field = next(field for field in Settings.model_fields.values() if field.alias == name)
+    if "SecretStr" in str(field.annotation):
+        return ""
+    value = re.sub(r"(?<=//)[^/@]*(?=@)", "…", values[name])
+    return f", found {value[:80]!r}"
+
+
+def _warnings(values: Mapping[str, str]) -> Iterator[str]:
+    known = variables()
+    for name in sorted(values.keys() - known):
+        if name.startswith(("KIMIBOT_", "KIMI_")):
+            nearest = get_close_matches(name, known, n=1)
+            hint = f": did you mean {nearest[0]}?" if nearest else ""
+            yield f"{name} is not a setting of this version{hint}"
+
+
+_KINDS_OF_TOKENS = {
+    "xoxb-": "a bot token: it belongs in SLACK_BOT_TOKEN",
+    "xapp-": "an app-level token: it belongs in SLACK_APP_TOKEN",
+    "xoxp-": "a person's token",
+    "xoxe": "a token that expires: switch token rotation off in the app's settings",
+}
+"""By their beginnings: https://docs.slack.dev/authentication/tokens"""
+
+
+def _token(token: SecretStr, prefix: str) -> SecretStr:
+    value = token.get_secret_value()
+    if not value.startswith(prefix):
+        kind = _kind_of_token(value) or "something else"
+        raise ValueError(f"should begin with {prefix}, found {kind}")
+    return _one_word(token)
+
+
+def _kind_of_token(value: str) -> str:
+    return next((kind for start, kind in _KINDS_OF_TOKENS.items() if value.startswith(start)), "")
+
+
+def _one_word(secret: SecretStr) -> SecretStr:
+    """It goes into an HTTP header, which takes nothing else."""
+    if not re.fullmatch(r"[!#-&(-~]+", secret.get_secret_value()):
+        raise ValueError("should be one word of plain ASCII without quotes or blanks")
+    return secret
+
+
+def _http_url(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        is_address = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:  # brackets or a port that are none
+        is_address = False
+    if not is_address:
+        raise ValueError("should be an address that begins with http:// or https://")
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        raise ValueError("should be an address without a password, query or fragment")
+    return url.rstrip("/")
+
+
+def _check_database(url: str) -> None:
+    scheme, separator, _ = url.partition("://")
+    if not separator or scheme.split("+")[0] not in {"sqlite", "postgresql", "postgres"}:
+        raise ValueError("should begin with sqlite:/// or postgresql://")
+
+
+def _text_of_file(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"names a file that can't be read: {_reason(error)}") from error
+
+
+def _reason(error: OSError | UnicodeDecodeError) -> str:
+    return error.strerror or "unknown" if isinstance(error, OSError) else "it is not UTF-8"
