@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from datetime import datetime
 from typing import Protocol
 
 from kimibot import texts
@@ -15,7 +14,7 @@ class Asks(Protocol):
 
     async def turn_owner(self, turn_id: str) -> tuple[Thread, str] | None: ...
 
-    async def requeue(self, turn_id: str, now: datetime) -> int | None: ...
+    async def requeue(self, turn_id: str) -> int | None: ...
 
 
 Whisper = Callable[[Thread, str, str], Awaitable[None]]
@@ -30,12 +29,10 @@ class Buttons:
         asks: Asks,
         whisper: Whisper,
         wake: Callable[[int], None],
-        now: Callable[[], datetime],
     ) -> None:
         self._asks = asks
         self._whisper = whisper
         self._wake = wake
-        self._now = now
 
     async def try_again(self, turn_id: str, user: str) -> None:
         """Queue a failed turn once more, for the one who asked; a second press does nothing."""
@@ -46,6 +43,6 @@ class Buttons:
         if user != asker:
             await self._whisper(thread, user, texts.NOT_YOURS)
             return
-        thread_id = await self._asks.requeue(turn_id, self._now())
+        thread_id = await self._asks.requeue(turn_id)
         if thread_id is not None:
             self._wake(thread_id)

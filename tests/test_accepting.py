@@ -1,0 +1,104 @@
+"""What is stored, what is queued, who is woken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+import pytest
+
+from kimibot.accepting import Accepting
+from kimibot.addressing import FollowUps
+from kimibot.conversation import Accepted, Message, Speaker, Thread, ThreadFacts, Us
+from kimibot.errors import DatabaseUnavailable
+from tests.fakes import THREAD
+
+US = Us(team="T0TEAM", user_id="U0KIMI", bot_id="B0KIMI")
+ROOT = Message(THREAD, THREAD.root_ts, Speaker.PERSON, "U0ANA", "why does the build fail?")
+MENTION = replace(ROOT, mentions=frozenset({"U0KIMI"}))
+FOLLOW_UP = replace(ROOT, ts="1700000009.000100")
+AT = datetime(2026, 11, 30, 9, tzinfo=UTC)
+
+
+@dataclass
+class Inbox:
+    facts: ThreadFacts | None = None
+    is_up: bool = True
+    is_new: bool = True
+    looks: int = 0
+    stored: list[tuple[Message, bool]] = field(default_factory=list)
+
+    async def thread_facts(self, thread: Thread, before_ts: str) -> ThreadFacts | None:
+        self.looks += 1
+        return self.facts
+
+    async def accept(self, message: Message, *, is_ask: bool, now: datetime) -> Accepted | None:
+        if not self.is_up:
+            raise DatabaseUnavailable
+        self.stored.append((message, is_ask))
+        return Accepted(7, "turn-1" if is_ask and self.is_new else None)
+
+
+def accepting(inbox: Inbox, woken: list[int]) -> Accepting:
+    return Accepting(inbox, US, FollowUps.AUTO, woken.append, lambda: AT)
+
+
+async def test_an_ask_is_stored_and_the_worker_is_woken() -> None:
+    inbox, woken = Inbox(), list[int]()
+
+    await accepting(inbox, woken).accept(MENTION)
+
+    assert inbox.stored == [(MENTION, True)]
+    assert woken == [7]
+
+
+async def test_a_mention_costs_no_look_at_the_thread() -> None:
+    inbox = Inbox()
+
+    await accepting(inbox, []).accept(MENTION)
+
+    assert inbox.looks == 0
+
+
+async def test_channel_talk_costs_no_look_at_the_database() -> None:
+    inbox, woken = Inbox(), list[int]()
+
+    assert await accepting(inbox, woken).accept(ROOT) is None
+    assert (inbox.looks, inbox.stored, woken) == (0, [], [])
+
+
+async def test_what_is_said_in_a_thread_of_others_is_forgotten() -> None:
+    inbox, woken = Inbox(facts=None), list[int]()
+
+    assert await accepting(inbox, woken).accept(FOLLOW_UP) is None
+    assert (inbox.stored, woken) == ([], [])
+
+
+async def test_what_is_said_in_a_thread_of_ours_is_kept_even_when_it_is_no_ask() -> None:
+    inbox = Inbox(facts=ThreadFacts(7, speakers=frozenset({"U0BO", "U0ANA"})))
+
+    await accepting(inbox, []).accept(FOLLOW_UP)
+
+    assert inbox.stored == [(FOLLOW_UP, False)]
+
+
+async def test_a_follow_up_in_a_thread_of_ours_is_an_ask() -> None:
+    inbox, woken = Inbox(facts=ThreadFacts(7, speakers=frozenset({"U0ANA"}))), list[int]()
+
+    await accepting(inbox, woken).accept(FOLLOW_UP)
+
+    assert inbox.stored == [(FOLLOW_UP, True)]
+    assert woken == [7]
+
+
+async def test_a_second_delivery_wakes_nobody() -> None:
+    inbox, woken = Inbox(is_new=False), list[int]()
+
+    await accepting(inbox, woken).accept(MENTION)
+
+    assert woken == []
+
+
+async def test_without_a_commit_there_is_no_acknowledgement() -> None:
+    with pytest.raises(DatabaseUnavailable):
+        await accepting(Inbox(is_up=False), []).accept(MENTION)
