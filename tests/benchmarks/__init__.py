@@ -1,0 +1,1 @@
+"""Speed and memory, measured; run by hand, since a timed test says more about the machine."""

@@ -1,0 +1,128 @@
+"""How long readers wait when many answers grow at once: the real pacing, on a clock that jumps.
+
+    python -m tests.benchmarks.pacing
+
+Each answer is 1,000 words at 50 a second after 5 s of thinking; a call to Slack takes 30 ms. Slack
+allows 50 edits a minute with a burst of 25, and a post a second and channel with a burst of 4.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kimibot.conversation import Thread
+from kimibot.errors import RateLimited
+from kimibot.live_reply import LiveReply
+from kimibot.pacing import Bucket, Budget, Pacing, now
+from kimibot.views import View
+from tests.fakes import forget, sign, split_every
+from tests.virtual_time import VirtualTimeLoop
+
+WORDS = 1_000
+WORDS_A_SECOND = 50
+THINKING_SECONDS = 5.0
+ASK_EVERY_SECONDS = 0.2
+LATENCY_SECONDS = 0.03
+WORD = "word "
+SLACK_EDITS = Budget(rate_per_second=50 / 60, burst=25, start=25)
+SLACK_POSTS = Budget(rate_per_second=1.0, burst=4, start=4)
+
+
+@dataclass
+class Slack:
+    """Counts what it would have refused, and what readers see."""
+
+    edits: Bucket = field(default_factory=lambda: Bucket(SLACK_EDITS, SLACK_EDITS.start, now()))
+    posts: dict[str, Bucket] = field(default_factory=dict)
+    refused: int = 0
+    calls: int = 0
+    shown: dict[Thread, dict[str, int]] = field(default_factory=dict)
+
+    async def post(self, thread: Thread, view: View, turn_id: str, part: int) -> str:
+        channel = thread.channel
+        bucket = self.posts.setdefault(channel, Bucket(SLACK_POSTS, SLACK_POSTS.start, now()))
+        await self._call("chat.postMessage", bucket)
+        ts = f"{now():.6f}-{part}"
+        self._show(thread, ts, view)
+        return ts
+
+    async def edit(self, thread: Thread, ts: str, view: View, turn_id: str, part: int) -> None:
+        await self._call("chat.update", self.edits)
+        self._show(thread, ts, view)
+
+    async def delete(self, thread: Thread, ts: str) -> None:
+        raise AssertionError("nothing is left over")
+
+    async def find(self, thread: Thread, turn_id: str) -> Mapping[int, str]:
+        raise AssertionError("no response is lost")
+
+    def words(self, thread: Thread) -> int:
+        return sum(self.shown.get(thread, {}).values())
+
+    def _show(self, thread: Thread, ts: str, view: View) -> None:
+        self.shown.setdefault(thread, {})[ts] = view.body.count(WORD)
+
+    async def _call(self, method: str, bucket: Bucket) -> None:
+        self.calls += 1
+        await asyncio.sleep(LATENCY_SECONDS)
+        if bucket.free(now()) < 1:
+            self.refused += 1
+            raise RateLimited(method, 30)
+        bucket.take(now())
+
+
+@dataclass
+class Figures:
+    """What one answer was like for its readers."""
+
+    lag_seconds: list[float] = field(default_factory=list)
+    unseen_words: list[float] = field(default_factory=list)
+    parts: list[int] = field(default_factory=list)
+
+
+async def answer(slack: Slack, pacing: Pacing, thread: Thread, figures: Figures) -> None:
+    samples: list[int] = []
+    async with LiveReply(
+        thread,
+        "turn",
+        messages=slack,
+        pacing=pacing,
+        split=split_every(1_000_000),
+        sign=sign,
+        on_posted=forget,
+    ) as reply:
+        await asyncio.sleep(THINKING_SECONDS)
+        for words in range(1, WORDS + 1):
+            await asyncio.sleep(1 / WORDS_A_SECOND)
+            reply.show(WORD * words)
+            samples.append(words - slack.words(thread))
+        ended_at = now()
+        await reply.finish(WORD * WORDS)
+        figures.lag_seconds.append(now() - ended_at)
+    figures.unseen_words.append(statistics.mean(samples))
+    figures.parts.append(len(reply.reply_ts))
+
+
+async def load(answers: int, channels: int) -> None:
+    slack, pacing, figures = Slack(), Pacing(), Figures()
+    tasks = []
+    for number in range(answers):
+        thread = Thread("T", f"C{number % channels}", str(number))
+        tasks.append(asyncio.create_task(answer(slack, pacing, thread, figures)))
+        await asyncio.sleep(ASK_EVERY_SECONDS)
+    await asyncio.gather(*tasks)
+    cuts = statistics.quantiles(figures.lag_seconds, n=20) if answers > 1 else [0.0] * 19
+    print(  # noqa: T201  # a benchmark prints
+        f"{answers:3} answers: lag p50 {statistics.median(figures.lag_seconds):5.2f} s"
+        f"  p95 {cuts[18]:5.2f} s  unseen {statistics.mean(figures.unseen_words):4.0f} words"
+        f"  parts {statistics.mean(figures.parts):.2f}  calls {slack.calls}  429s {slack.refused}"
+    )
+
+
+if __name__ == "__main__":
+    for answers, channels in ((1, 1), (3, 1), (20, 5), (50, 10)):
+        with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+            runner.run(load(answers, channels))
