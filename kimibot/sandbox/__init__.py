@@ -1,0 +1,1 @@
+"""Local counterparts of Slack and Kimi, as strict as the real ones, for the demo and the tests."""
