@@ -1,0 +1,417 @@
+"""The story of one turn: recall the thread, stream the model into a live reply, end it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+from kimibot import history, texts
+from kimibot.assembling import Assembling
+from kimibot.conversation import (
+    Answer,
+    ChatMessage,
+    Claim,
+    Delta,
+    Ending,
+    Message,
+    Outcome,
+    Remembered,
+    Retry,
+    Thread,
+    Turn,
+)
+from kimibot.errors import (
+    ContextTooLong,
+    DatabaseUnavailable,
+    FateUnknown,
+    KimiError,
+    MessageGone,
+    NotConnected,
+    NoText,
+    RateLimited,
+    SlackError,
+    StorageError,
+)
+from kimibot.live_reply import LiveReply, Posted
+from kimibot.views import Button
+
+log = logging.getLogger(__name__)
+
+DRAINING = "draining"
+"""The message of the cancellation that ends a turn because the process is going down."""
+
+LAST_WORDS_SECONDS = 5.0
+
+
+class Memory(Protocol):
+    """What our rows hold of a thread. All raise DatabaseUnavailable."""
+
+    async def recall(self, thread_id: int) -> list[Remembered]: ...
+
+    async def add_messages(self, thread_id: int, messages: Sequence[Message]) -> None: ...
+
+    async def note_reply(
+        self, claim: Claim, turn_id: str, reply_ts: Sequence[str], shown_at: datetime
+    ) -> None: ...
+
+
+class Model(Protocol):
+    """Kimi. A stream raises KimiError, also in its middle, and nothing else."""
+
+    @property
+    def provider(self) -> str: ...
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def effort(self) -> str: ...
+
+    @property
+    def max_completion_tokens(self) -> int: ...
+
+    def stream(
+        self,
+        messages: Sequence[ChatMessage],
+        *,
+        max_completion_tokens: int | None = None,
+        on_retry: Callable[[Retry], None] | None = None,
+    ) -> AbstractAsyncContextManager[AsyncIterator[Delta]]: ...
+
+
+class Workspace(Protocol):
+    """What Slack knows beyond our rows. `names` never fails: an unknown person is their id."""
+
+    async def names(self, ids: Collection[str]) -> Mapping[str, str]: ...
+
+    async def read_thread(self, thread: Thread) -> list[Message]: ...
+
+    async def find(self, thread: Thread, turn_id: str) -> Mapping[int, str]: ...
+
+    async def tell(self, user: str, text: str) -> None: ...
+
+    def connected_since(self) -> float: ...
+
+
+class Replies(Protocol):
+    """Opens the live reply to a turn."""
+
+    def __call__(
+        self, thread: Thread, turn_id: str, *, reply_ts: Sequence[str], on_posted: Posted
+    ) -> LiveReply: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a turn may use: tokens to read, and how old an ask may be when its turn comes."""
+
+    budget_tokens: int
+    max_ask_age_seconds: float
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """What has become of a turn so far."""
+
+    claim: Claim
+    turn: Turn
+    assembling: Assembling = field(default_factory=Assembling)
+    reading: history.Reading | None = None
+    notes: list[str] = field(default_factory=list)
+    outcome: Outcome = Outcome.FAILED
+    answer: Answer | None = None
+    error_code: str = ""
+    trace_id: str = ""
+    reply_ts: tuple[str, ...] = ()
+    shown_at: datetime | None = None
+    first_delta_at: datetime | None = None
+    last_delta_at: datetime | None = None
+
+    @property
+    def text(self) -> str:
+        """The answer so far, as it is shown: endpoints have put blanks before the first word."""
+        return self.assembling.content.lstrip()
+
+    def fail(self, error_code: str, trace_id: str = "") -> None:
+        """The turn ends without a whole answer; what there is of it is kept as cut off."""
+        self.outcome = Outcome.FAILED
+        self.error_code = error_code
+        self.answer = self.assembling.cut() if self.text else None
+        self.trace_id = trace_id or self._own_trace_id()
+
+    def succeed(self, answer: Answer) -> None:
+        self.outcome = Outcome.ANSWERED
+        self.answer = answer
+        self.trace_id = self._own_trace_id()
+
+    def _own_trace_id(self) -> str:
+        cut = self.assembling.cut()
+        return cut.trace_id or cut.completion_id or self.turn.id
+
+
+class Answering:
+    """Answers the open asks of a thread with one reply."""
+
+    def __init__(
+        self,
+        *,
+        memory: Memory,
+        model: Model,
+        workspace: Workspace,
+        replies: Replies,
+        system_prompt: str,
+        limits: Limits,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._memory = memory
+        self._model = model
+        self._workspace = workspace
+        self._replies = replies
+        self._system_prompt = system_prompt
+        self._limits = limits
+        self._now = now
+
+    async def answer(self, claim: Claim) -> Ending:
+        """Answer the oldest of the claim's turns, in sight of the others.
+
+        Whatever Kimi does ends in an Ending whose text the thread shows. Raises StorageError when
+        the database or the claim is gone, and SlackError when Slack can't say what an earlier
+        attempt has posted: then the turn stays open for the next owner.
+        """
+        attempt = _Attempt(claim, claim.turns[0])
+        reply_ts = await self._parts_left(attempt)
+        try:
+            async with self._open_reply(attempt, reply_ts) as reply:
+                try:
+                    await self._fill(attempt, reply)
+                finally:
+                    attempt.reply_ts = reply.reply_ts
+        except MessageGone as error:
+            attempt.fail(error.code)
+            attempt.outcome = Outcome.STOPPED
+        except SlackError as error:
+            attempt.fail(error.code)
+            await self._tell_the_asker(attempt, error)
+        return self._ending(attempt)
+
+    async def _parts_left(self, attempt: _Attempt) -> tuple[str, ...]:
+        """What an earlier attempt has posted: the stored parts, and those it could not store."""
+        turn = attempt.turn
+        if turn.attempt == 1:
+            return turn.reply_ts
+        try:
+            found = await self._workspace.find(attempt.claim.thread, turn.id)
+        except (RateLimited, NotConnected, FateUnknown):
+            if not turn.reply_ts:
+                raise
+            return turn.reply_ts
+        except SlackError:  # it will not get better: what is stored has to do
+            return turn.reply_ts
+        return tuple(ts for _, ts in sorted(found.items())) or turn.reply_ts
+
+    def _open_reply(self, attempt: _Attempt, reply_ts: Sequence[str]) -> LiveReply:
+        async def on_posted(posted: Sequence[str]) -> None:
+            attempt.shown_at = attempt.shown_at or self._now()
+            with suppress(DatabaseUnavailable):  # the parts also carry the turn's id themselves
+                await self._memory.note_reply(
+                    attempt.claim, attempt.turn.id, posted, attempt.shown_at
+                )
+
+        thread, turn = attempt.claim.thread, attempt.turn
+        return self._replies(thread, turn.id, reply_ts=reply_ts, on_posted=on_posted)
+
+    async def _fill(self, attempt: _Attempt, reply: LiveReply) -> None:
+        try:
+            if self._is_too_old(attempt.turn):
+                await self._apologise(attempt, reply)
+            else:
+                await self._answer(attempt, reply)
+        except KimiError as error:
+            await self._explain(attempt, reply, error)
+        except asyncio.CancelledError as error:
+            if DRAINING in error.args:
+                await self._hand_over(attempt, reply)
+            raise
+        except (SlackError, StorageError):
+            raise
+        except Exception:  # a fault of our own: the asker must hear of it all the same
+            log.exception("turn failed", extra=_ids(attempt))
+            await self._confess(attempt, reply)
+
+    async def _answer(self, attempt: _Attempt, reply: LiveReply) -> None:
+        """The happy path: recall, stream, show the whole of it."""
+        remembered = await self._recall(attempt)
+        answer = await self._ask(attempt, reply, remembered)
+        attempt.succeed(answer)
+        await reply.finish(attempt.text, "\n".join(attempt.notes + _notes(answer)))
+
+    async def _recall(self, attempt: _Attempt) -> list[Remembered]:
+        """Our rows of the thread; Slack fills in what was said when we were not there."""
+        claim = attempt.claim
+        remembered = await self._memory.recall(claim.thread_id)
+        if not self._has_gaps(claim, remembered):
+            return remembered
+        try:
+            said = await self._workspace.read_thread(claim.thread)
+        except SlackError as error:
+            log.warning("thread not read: %s", error, extra=_ids(attempt))
+            attempt.notes.append(texts.HISTORY_UNREAD)
+            return remembered
+        await self._memory.add_messages(claim.thread_id, said)
+        return await self._memory.recall(claim.thread_id)
+
+    def _has_gaps(self, claim: Claim, remembered: Sequence[Remembered]) -> bool:
+        """The thread began before us, or something may have been said while we heard nothing."""
+        if all(message.ts != claim.thread.root_ts for message in remembered):
+            return True
+        open_ts = {turn.ts for turn in claim.turns}
+        known = [float(message.ts) for message in remembered if message.ts not in open_ts]
+        return bool(known) and max(known) < self._workspace.connected_since()
+
+    async def _ask(
+        self, attempt: _Attempt, reply: LiveReply, remembered: Sequence[Remembered]
+    ) -> Answer:
+        """Ask the model; a thread that is too long and an answer without text get a second try."""
+        budget_tokens = self._limits.budget_tokens
+        try:
+            return await self._stream(attempt, reply, remembered, budget_tokens)
+        except ContextTooLong:
+            attempt.notes.append(texts.OLDER_PART_LEFT_OUT)
+            return await self._stream(attempt, reply, remembered, budget_tokens // 2)
+        except NoText as error:
+            attempt.assembling = Assembling()
+            doubled = self._model.max_completion_tokens * (2 if error.code == "length" else 1)
+            return await self._stream(attempt, reply, remembered, budget_tokens, doubled)
+
+    async def _stream(
+        self,
+        attempt: _Attempt,
+        reply: LiveReply,
+        remembered: Sequence[Remembered],
+        budget_tokens: int,
+        max_completion_tokens: int | None = None,
+    ) -> Answer:
+        attempt.reading = await self._read(attempt.claim, remembered, budget_tokens)
+        async with self._model.stream(
+            attempt.reading.messages,
+            max_completion_tokens=max_completion_tokens,
+            on_retry=lambda retry: reply.say(texts.retrying(retry)),
+        ) as deltas:
+            async for delta in deltas:
+                self._add(attempt, delta)
+                reply.show(attempt.text)
+        answer = attempt.assembling.finish()
+        if not attempt.text and answer.finish_reason != "content_filter":
+            raise NoText(code=answer.finish_reason or "", trace_id=answer.trace_id)
+        return answer
+
+    def _add(self, attempt: _Attempt, delta: Delta) -> None:
+        attempt.assembling.add(delta)
+        attempt.last_delta_at = self._now()
+        attempt.first_delta_at = attempt.first_delta_at or attempt.last_delta_at
+
+    async def _read(
+        self, claim: Claim, remembered: Sequence[Remembered], budget_tokens: int
+    ) -> history.Reading:
+        names = await self._workspace.names(history.people_in(remembered))
+        return history.read(
+            self._system_prompt,
+            remembered,
+            budget_tokens=budget_tokens,
+            name_of=lambda id_: names.get(id_, id_),
+            with_reasoning=self._is_same_model(claim),
+        )
+
+    def _is_same_model(self, claim: Claim) -> bool:
+        return (claim.provider or self._model.provider, claim.model or self._model.model) == (
+            self._model.provider,
+            self._model.model,
+        )
+
+    def _is_too_old(self, turn: Turn) -> bool:
+        age = self._now() - turn.accepted_at
+        return age.total_seconds() > self._limits.max_ask_age_seconds
+
+    async def _apologise(self, attempt: _Attempt, reply: LiveReply) -> None:
+        attempt.fail("too_old")
+        await reply.finish("", texts.TOO_OLD, _try_again(attempt.turn))
+
+    async def _explain(self, attempt: _Attempt, reply: LiveReply, error: KimiError) -> None:
+        """Kimi failed: what there is of the answer stays, our words go below it."""
+        attempt.fail(error.name, error.trace_id)
+        log.warning(
+            "kimi failed: %s status=%s code=%s %s",
+            error.name,
+            error.status,
+            error.code,
+            error.detail,
+            extra=_ids(attempt),
+        )
+        note = texts.failure(error, attempt.trace_id)
+        button = _try_again(attempt.turn) if note.can_retry else None
+        await reply.finish(attempt.text, note.text, button)
+
+    async def _confess(self, attempt: _Attempt, reply: LiveReply) -> None:
+        attempt.fail("unforeseen", attempt.turn.id)
+        note = texts.with_trace(texts.UNFORESEEN, attempt.turn.id)
+        await reply.finish(attempt.text, note, _try_again(attempt.turn))
+
+    async def _hand_over(self, attempt: _Attempt, reply: LiveReply) -> None:
+        """We are going down: say so below what there is; the next owner goes on in place."""
+        with suppress(SlackError, TimeoutError):
+            async with asyncio.timeout(LAST_WORDS_SECONDS):
+                await reply.finish(attempt.text, texts.RESTARTING)
+
+    async def _tell_the_asker(self, attempt: _Attempt, error: SlackError) -> None:
+        """Slack does not take the reply: the asker hears of it in a direct message."""
+        log.warning("reply refused: %s", error, extra=_ids(attempt))
+        text = texts.CLOSED_THREAD.format(channel=attempt.claim.thread.channel, code=error.code)
+        try:
+            await self._workspace.tell(attempt.turn.asker, text)
+        except SlackError as second:
+            log.warning("asker not told: %s", second, extra=_ids(attempt))
+
+    def _ending(self, attempt: _Attempt) -> Ending:
+        reading = attempt.reading
+        return Ending(
+            outcome=attempt.outcome,
+            answer=attempt.answer,
+            answer_place=reading.answer_place if reading else None,
+            placed=reading.placed if reading else (),
+            reply_ts=attempt.reply_ts,
+            error_code=attempt.error_code,
+            trace_id=attempt.trace_id or attempt.turn.id,
+            provider=self._model.provider,
+            model=self._model.model,
+            effort=self._model.effort,
+            shown_at=attempt.shown_at,
+            first_delta_at=attempt.first_delta_at,
+            last_delta_at=attempt.last_delta_at,
+        )
+
+
+def _notes(answer: Answer) -> list[str]:
+    """Why a finished answer is not the whole answer."""
+    if answer.finish_reason == "length":
+        return [texts.REACHED_LIMIT]
+    return [texts.DECLINED] if answer.finish_reason == "content_filter" else []
+
+
+def _try_again(turn: Turn) -> Button:
+    return Button(texts.TRY_AGAIN, texts.TRY_AGAIN_LABEL, turn.id)
+
+
+def _ids(attempt: _Attempt) -> dict[str, str]:
+    thread = attempt.claim.thread
+    return {
+        "turn": attempt.turn.id,
+        "channel": thread.channel,
+        "thread_ts": thread.root_ts,
+        "event_id": attempt.turn.event_id,
+        "trace_id": attempt.trace_id,
+    }

@@ -1,0 +1,196 @@
+"""Claims queued turns and runs them: woken at once by the accepting process, and by a sweep."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from kimibot.answering import DRAINING
+from kimibot.conversation import Claim, Ending, Outcome
+from kimibot.errors import ClaimLost, DatabaseUnavailable, SlackError
+
+log = logging.getLogger(__name__)
+
+CLAIM_LOST = "claim lost"
+
+
+class Journal(Protocol):
+    """The queue: turns, and the leases on their threads. All raise DatabaseUnavailable."""
+
+    async def claimable(self) -> list[int]: ...
+
+    async def claim(self, thread_id: int, owner: str, lease_seconds: float) -> Claim | None: ...
+
+    async def renew(
+        self, owner: str, fences: Mapping[int, int], lease_seconds: float
+    ) -> frozenset[int]: ...
+
+    async def release(self, claim: Claim) -> None: ...
+
+    async def keep(
+        self, claim: Claim, ending: Ending, *, owner: str, lease_seconds: float
+    ) -> Claim | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """How long a claim holds, how often it is renewed, how often lapsed ones are looked for."""
+
+    lease_seconds: float = 20.0
+    renew_seconds: float = 5.0
+    sweep_seconds: float = 2.0
+
+
+class Worker:
+    """Runs one turn a thread at a time, and as many threads at once as have something queued."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        answer: Callable[[Claim], Awaitable[Ending]],
+        *,
+        owner: str,
+        lease: Lease,
+    ) -> None:
+        self._journal = journal
+        self._answer = answer
+        self._owner = owner
+        self._lease = lease
+        self._threads: dict[int, asyncio.Task[None]] = {}
+        self._woken: set[int] = set()
+        self._fences: dict[int, int] = {}
+        self._is_draining = False
+
+    def wake(self, thread_id: int) -> None:
+        """Something was queued in this thread: claim it now, or right after what runs there."""
+        if self._is_draining:
+            return
+        if thread_id in self._threads:
+            self._woken.add(thread_id)
+            return
+        task = asyncio.create_task(self._run_thread(thread_id), name=f"thread {thread_id}")
+        self._threads[thread_id] = task
+
+    async def run(self) -> None:
+        """Sweep and renew until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._sweep_for_ever())
+            group.create_task(self._renew_for_ever())
+
+    async def drain(self, seconds: float) -> None:
+        """Take nothing more; let what runs end, and after `seconds` hand the rest over.
+
+        Keep `run` going meanwhile: the claims of what still runs must be renewed.
+        """
+        self._is_draining = True
+        await self._wait_for_threads(seconds)
+        for task in self._threads.values():
+            task.cancel(DRAINING)
+        await self._wait_for_threads(None)
+
+    async def _wait_for_threads(self, seconds: float | None) -> None:
+        if self._threads:
+            await asyncio.wait(list(self._threads.values()), timeout=seconds)
+
+    async def _sweep_for_ever(self) -> None:
+        while True:
+            try:
+                for thread_id in await self._journal.claimable():
+                    self.wake(thread_id)
+            except DatabaseUnavailable as error:
+                log.warning("sweep: %s", error)
+            await asyncio.sleep(self._lease.sweep_seconds)
+
+    async def _renew_for_ever(self) -> None:
+        while True:
+            await asyncio.sleep(self._lease.renew_seconds)
+            if self._fences:
+                await self._renew(dict(self._fences))
+
+    async def _renew(self, fences: Mapping[int, int]) -> None:
+        try:
+            held = await self._journal.renew(self._owner, fences, self._lease.lease_seconds)
+        except DatabaseUnavailable as error:
+            log.warning("renew: %s", error)
+            return
+        for thread_id, fence in fences.items():
+            is_still_running = self._fences.get(thread_id) == fence
+            if thread_id not in held and is_still_running and thread_id in self._threads:
+                self._threads[thread_id].cancel(CLAIM_LOST)
+
+    async def _run_thread(self, thread_id: int) -> None:
+        """Work off a thread; a wake-up that comes meanwhile makes it look once more."""
+        try:
+            while True:
+                self._woken.discard(thread_id)
+                await self._work_off(thread_id)
+                if thread_id not in self._woken:
+                    return
+        except (DatabaseUnavailable, SlackError) as error:
+            log.warning("turn left to the next sweep: %s", error)
+        except ClaimLost as error:
+            log.warning("turn dropped: %s", error)
+        except Exception:  # the top of the task: nobody else would hear of it
+            log.exception("thread %s failed", thread_id)
+        finally:
+            self._woken.discard(thread_id)
+            del self._threads[thread_id]
+
+    async def _work_off(self, thread_id: int) -> None:
+        claim = await self._journal.claim(thread_id, self._owner, self._lease.lease_seconds)
+        while claim is not None:
+            if self._is_draining:
+                await self._journal.release(claim)
+                return
+            claim = await self._run_turn(claim)
+
+    async def _run_turn(self, claim: Claim) -> Claim | None:
+        """Answer and keep; the next claim if more was queued meanwhile."""
+        self._fences[claim.thread_id] = claim.fence
+        try:
+            ending = await self._answer(claim)
+            following = await self._keep(claim, ending)
+        except asyncio.CancelledError as error:
+            if DRAINING in error.args:
+                await self._journal.release(claim)
+            raise
+        finally:
+            self._fences.pop(claim.thread_id, None)
+        self._log(claim, ending)
+        return following
+
+    async def _keep(self, claim: Claim, ending: Ending) -> Claim | None:
+        """The thread shows the ending already: the row must say the same, however long it takes."""
+        wait_seconds = 0.5
+        while True:
+            try:
+                return await self._journal.keep(
+                    claim, ending, owner=self._owner, lease_seconds=self._lease.lease_seconds
+                )
+            except DatabaseUnavailable as error:
+                log.warning("keep: %s", error, extra={"turn": claim.turns[0].id})
+                await asyncio.sleep(wait_seconds)
+                wait_seconds = min(wait_seconds * 2, 8.0)
+
+    def _log(self, claim: Claim, ending: Ending) -> None:
+        turn, thread = claim.turns[0], claim.thread
+        usage = ending.answer.usage if ending.answer else None
+        log.log(
+            logging.WARNING if ending.outcome is Outcome.FAILED else logging.INFO,
+            "turn ended",
+            extra={
+                "turn": turn.id,
+                "channel": thread.channel,
+                "thread_ts": thread.root_ts,
+                "event_id": turn.event_id,
+                "trace_id": ending.trace_id,
+                "outcome": ending.outcome.value,
+                "error_code": ending.error_code,
+                "parts": len(ending.reply_ts),
+                "prompt_tokens": usage.prompt_tokens if usage else None,
+                "completion_tokens": usage.completion_tokens if usage else None,
+            },
+        )

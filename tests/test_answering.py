@@ -1,0 +1,561 @@
+"""The bot's promises for one turn: whatever Kimi and Slack do, the thread shows how it ended."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
+
+import pytest
+
+from kimibot import texts
+from kimibot.answering import DRAINING, Answering, Limits
+from kimibot.conversation import (
+    ChatMessage,
+    Claim,
+    Delta,
+    Ending,
+    Message,
+    Outcome,
+    Remembered,
+    Retry,
+    Speaker,
+    Thread,
+    Turn,
+)
+from kimibot.errors import (
+    AccountExhausted,
+    Busy,
+    ClaimLost,
+    ContextTooLong,
+    CutOff,
+    DatabaseUnavailable,
+    FateUnknown,
+    KeyRefused,
+    KimiError,
+    ModelNotFound,
+    NoFirstEvent,
+    ReplyRefused,
+    RequestRefused,
+    ServerFault,
+    SlackError,
+    TooSlow,
+    Unreachable,
+)
+from kimibot.live_reply import LiveReply
+from kimibot.pacing import Pacing
+from kimibot.views import View
+from tests.fakes import THREAD, Channel, Posted, sign, split_every
+from tests.virtual_time import in_virtual_time
+
+AT = datetime(2026, 11, 30, 9, 12, tzinfo=UTC)
+TURN = Turn("turn-1", THREAD.root_ts, "U0ANA", "Ev1", 1, AT)
+CLAIM = Claim(THREAD, 7, 1, (TURN,))
+ROOT = Remembered(1, THREAD.root_ts, Speaker.PERSON, "U0ANA", "Why?")
+STOP = Delta(finish_reason="stop")
+
+Step = Delta | KimiError | float
+
+
+@dataclass
+class Model:
+    """Plays one script for each request: deltas, waits in seconds, and at most one error."""
+
+    scripts: list[list[Step]]
+    provider: str = "acedata"
+    model: str = "kimi-k3"
+    effort: str = ""
+    max_completion_tokens: int = 1000
+    requests: list[Sequence[ChatMessage]] = field(default_factory=list)
+    budgets: list[int | None] = field(default_factory=list)
+    retries: list[Retry] = field(default_factory=list)
+
+    @asynccontextmanager
+    async def stream(
+        self,
+        messages: Sequence[ChatMessage],
+        *,
+        max_completion_tokens: int | None = None,
+        on_retry: Callable[[Retry], None] | None = None,
+    ) -> AsyncIterator[AsyncIterator[Delta]]:
+        self.requests.append(messages)
+        self.budgets.append(max_completion_tokens)
+        for retry in self.retries:
+            if on_retry is not None:
+                on_retry(retry)
+            await asyncio.sleep(retry.wait_seconds)
+        yield self._play(self.scripts.pop(0))
+
+    async def _play(self, script: list[Step]) -> AsyncIterator[Delta]:
+        for step in script:
+            if isinstance(step, KimiError):
+                raise step
+            if isinstance(step, float):
+                await asyncio.sleep(step)
+            else:
+                yield step
+
+
+@dataclass
+class Memory:
+    rows: list[Remembered] = field(default_factory=lambda: [ROOT])
+    added: list[Message] = field(default_factory=list)
+    noted: list[tuple[str, ...]] = field(default_factory=list)
+    note_fails_with: Exception | None = None
+
+    async def recall(self, thread_id: int) -> list[Remembered]:
+        late = [
+            Remembered(100 + n, message.ts, message.speaker, message.author, message.text)
+            for n, message in enumerate(self.added)
+        ]
+        return sorted(self.rows + late, key=lambda row: (row.place or 10**6, row.ts))
+
+    async def add_messages(self, thread_id: int, messages: Sequence[Message]) -> None:
+        self.added += messages
+
+    async def note_reply(
+        self, claim: Claim, turn_id: str, reply_ts: Sequence[str], shown_at: datetime
+    ) -> None:
+        if self.note_fails_with is not None:
+            raise self.note_fails_with
+        self.noted.append(tuple(reply_ts))
+
+
+@dataclass
+class Workspace:
+    channel: Channel
+    said: list[Message] = field(default_factory=list)
+    unreadable: SlackError | None = None
+    reads: int = 0
+    told: list[tuple[str, str]] = field(default_factory=list)
+    since: float = 0.0
+
+    async def names(self, ids: Collection[str]) -> Mapping[str, str]:
+        return {"U0ANA": "Ana"}
+
+    async def read_thread(self, thread: Thread) -> list[Message]:
+        self.reads += 1
+        if self.unreadable is not None:
+            raise self.unreadable
+        return self.said
+
+    async def find(self, thread: Thread, turn_id: str) -> Mapping[int, str]:
+        if self.unreadable is not None:
+            raise self.unreadable
+        return await self.channel.find(thread, turn_id)
+
+    async def tell(self, user: str, text: str) -> None:
+        self.told.append((user, text))
+
+    def connected_since(self) -> float:
+        return self.since
+
+
+class Stage:
+    """One thread, one bot, and what Kimi will say."""
+
+    def __init__(self, *scripts: list[Step], **parts: Any) -> None:
+        self.channel: Channel = parts.get("channel") or Channel()
+        self.model = Model(list(scripts))
+        self.memory: Memory = parts.get("memory") or Memory()
+        self.workspace = Workspace(self.channel)
+        self.now = AT
+
+    def answering(self) -> Answering:
+        return Answering(
+            memory=self.memory,
+            model=self.model,
+            workspace=self.workspace,
+            replies=partial(self._open_reply, Pacing()),
+            system_prompt="Be kind.",
+            limits=Limits(budget_tokens=2000, max_ask_age_seconds=1800),
+            now=lambda: self.now,
+        )
+
+    async def answer(self, claim: Claim = CLAIM) -> Ending:
+        return await self.answering().answer(claim)
+
+    def _open_reply(
+        self,
+        pacing: Pacing,
+        thread: Thread,
+        turn_id: str,
+        *,
+        reply_ts: Sequence[str],
+        on_posted: Posted,
+    ) -> LiveReply:
+        return LiveReply(
+            thread,
+            turn_id,
+            messages=self.channel,
+            pacing=pacing,
+            split=split_every(1000),
+            sign=sign,
+            on_posted=on_posted,
+            reply_ts=reply_ts,
+        )
+
+    @property
+    def note(self) -> str:
+        return self.channel.shown[max(self.channel.shown)].note
+
+    @property
+    def has_button(self) -> bool:
+        return self.channel.shown[max(self.channel.shown)].button is not None
+
+
+def said(*contents: str, **last: Any) -> list[Step]:
+    return [*(Delta(content=content) for content in contents), replace(STOP, **last)]
+
+
+@in_virtual_time
+async def test_what_kimi_says_is_shown_and_kept_whole() -> None:
+    stage = Stage([Delta(reasoning="hm"), *said("Because ", "it copies.", completion_id="msg_1")])
+
+    ending = await stage.answer()
+
+    assert stage.channel.bodies() == ["Because it copies."]
+    assert (stage.note, stage.has_button) == ("", False)
+    assert ending.outcome is Outcome.ANSWERED
+    assert ending.answer is not None
+    assert ending.answer.raw == {
+        "role": "assistant",
+        "content": "Because it copies.",
+        "reasoning_content": "hm",
+    }
+    assert ending.trace_id == "msg_1"
+    assert ending.reply_ts == tuple(stage.channel.shown)
+
+
+@in_virtual_time
+async def test_reasoning_never_reaches_the_thread() -> None:
+    stage = Stage([Delta(reasoning="CANARY"), 30.0, *said("Fine."), Delta(reasoning="CANARY")])
+
+    await stage.answer()
+
+    assert not any("CANARY" in str(view) for _, _, view in stage.channel.history)
+
+
+@in_virtual_time
+async def test_the_model_reads_the_system_prompt_and_the_thread() -> None:
+    stage = Stage(said("Because."))
+
+    ending = await stage.answer()
+
+    [request] = stage.model.requests
+    assert [message["role"] for message in request] == ["system", "user"]
+    assert request[1]["content"].startswith("Ana, ")
+    assert [one.message_id for one in ending.placed] == [1]
+    assert ending.answer_place == 2
+
+
+ERRORS: list[tuple[KimiError, str, bool]] = [
+    (KeyRefused(trace_id="t-1"), "key for Kimi was not accepted", False),
+    (AccountExhausted(trace_id="t-1"), "run out of quota", False),
+    (Busy(trace_id="t-1"), "busy right now", True),
+    (ServerFault(trace_id="t-1"), "fault on its side", True),
+    (RequestRefused(trace_id="t-1"), "refused the request", False),
+    (ModelNotFound(trace_id="t-1"), "model is not available", False),
+    (Unreachable(trace_id="t-1"), "can't be reached", True),
+    (NoFirstEvent(trace_id="t-1", limit_seconds=300), "did not begin to answer within 300 s", True),
+]
+
+
+@pytest.mark.parametrize(("error", "text", "has_button"), ERRORS, ids=lambda x: str(x)[:20])
+def test_a_failure_is_told_in_a_sentence_with_its_trace_id(
+    error: KimiError, text: str, has_button: bool
+) -> None:
+    @in_virtual_time
+    async def scene() -> None:
+        stage = Stage([error])
+
+        ending = await stage.answer()
+
+        assert text in stage.note
+        assert stage.note.endswith("\ntrace: t-1")
+        assert stage.has_button is has_button
+        assert (ending.outcome, ending.error_code) == (Outcome.FAILED, error.name)
+        assert (ending.answer, ending.trace_id) == (None, "t-1")
+
+    scene()
+
+
+@in_virtual_time
+async def test_a_failure_without_any_id_names_our_own() -> None:
+    stage = Stage([Unreachable()])
+
+    await stage.answer()
+
+    assert stage.note.endswith("\ntrace: turn-1")
+
+
+@pytest.mark.parametrize("error", [CutOff(limit_seconds=300), CutOff(), TooSlow(limit_seconds=900)])
+def test_partial_text_stays_above_the_error_and_is_kept_as_cut_off(error: KimiError) -> None:
+    @in_virtual_time
+    async def scene() -> None:
+        stage = Stage([Delta(content="Half of", completion_id="msg_9"), 2.0, error])
+
+        ending = await stage.answer()
+
+        assert stage.channel.bodies() == ["Half of"]
+        assert stage.note.endswith("\ntrace: msg_9")
+        assert stage.has_button
+        assert ending.outcome is Outcome.FAILED
+        assert ending.answer is not None
+        assert ending.answer.finish_reason is None
+
+    scene()
+
+
+@in_virtual_time
+async def test_an_answer_at_its_length_limit_says_so() -> None:
+    stage = Stage(said("A long", finish_reason="length"))
+
+    ending = await stage.answer()
+
+    assert stage.channel.bodies() == ["A long"]
+    assert stage.note == texts.REACHED_LIMIT
+    assert ending.outcome is Outcome.ANSWERED
+
+
+@in_virtual_time
+async def test_an_answer_that_the_filter_ended_says_so() -> None:
+    stage = Stage(said("Well", finish_reason="content_filter"))
+
+    await stage.answer()
+
+    assert stage.channel.bodies() == ["Well"]
+    assert stage.note == texts.DECLINED
+
+
+@in_virtual_time
+async def test_a_refusal_by_the_filter_before_any_text_is_told_and_never_an_empty_message() -> None:
+    stage = Stage(said(finish_reason="content_filter"))
+
+    await stage.answer()
+
+    assert stage.note == texts.DECLINED
+
+
+@in_virtual_time
+async def test_a_budget_spent_on_thinking_is_doubled_once() -> None:
+    thinking: list[Step] = [Delta(reasoning="hm"), Delta(finish_reason="length")]
+    stage = Stage(thinking, said("There."))
+
+    ending = await stage.answer()
+
+    assert stage.model.budgets == [None, 2000]
+    assert stage.channel.bodies() == ["There."]
+    assert ending.answer is not None
+    assert "reasoning_content" not in ending.answer.raw
+
+
+@in_virtual_time
+async def test_no_answer_at_all_is_told_after_a_second_try() -> None:
+    stage = Stage([STOP], [Delta(content=" \n"), STOP])
+
+    ending = await stage.answer()
+
+    assert "gave no answer" in stage.note
+    assert (ending.outcome, ending.error_code, ending.answer) == (Outcome.FAILED, "no_text", None)
+
+
+@in_virtual_time
+async def test_thinking_that_eats_the_doubled_budget_too_is_told() -> None:
+    thinking: list[Step] = [Delta(reasoning="hm"), Delta(finish_reason="length")]
+    stage = Stage(thinking, list(thinking))
+
+    await stage.answer()
+
+    assert texts.SPENT_ON_THINKING in stage.note
+    assert stage.has_button
+
+
+@in_virtual_time
+async def test_a_thread_too_long_for_kimi_is_tried_once_more_without_its_older_part() -> None:
+    rows = [
+        replace(ROOT, id=n, ts=f"17000000{n:02d}.000100", text="word " * 200) for n in range(10)
+    ]
+    stage = Stage([ContextTooLong()], said("Better."), memory=Memory(rows))
+
+    await stage.answer()
+
+    first, second = (len(str(request)) for request in stage.model.requests)
+    assert second < first * 0.7
+    assert stage.channel.bodies() == ["Better."]
+    assert texts.OLDER_PART_LEFT_OUT in stage.note
+
+
+@in_virtual_time
+async def test_a_thread_still_too_long_ends_in_an_error_text() -> None:
+    stage = Stage([ContextTooLong()], [ContextTooLong()])
+
+    await stage.answer()
+
+    assert "too long for Kimi" in stage.note
+
+
+@in_virtual_time
+async def test_a_retry_is_told_while_it_waits() -> None:
+    stage = Stage(said("At last."))
+    stage.model.retries = [Retry(1, 3, 20.0, "busy")]
+
+    await stage.answer()
+
+    assert any(
+        view.note == "Kimi is busy; retrying (1 of 3)…" for _, _, view in stage.channel.history
+    )
+    assert stage.channel.bodies() == ["At last."]
+
+
+@in_virtual_time
+async def test_what_was_said_before_us_is_read_from_slack() -> None:
+    ask = replace(ROOT, id=2, ts="1700000005.000100")
+    stage = Stage(said("I see."), memory=Memory([ask]))
+    stage.workspace.said = [
+        Message(THREAD, THREAD.root_ts, Speaker.PERSON, "U0BO", "it broke on Monday")
+    ]
+
+    await stage.answer(replace(CLAIM, turns=(replace(TURN, ts=ask.ts),)))
+
+    assert "it broke on Monday" in stage.model.requests[0][1]["content"]
+
+
+@in_virtual_time
+async def test_a_thread_that_we_know_whole_is_not_read_again() -> None:
+    stage = Stage(said("I see."))
+
+    await stage.answer()
+
+    assert stage.workspace.reads == 0
+
+
+@in_virtual_time
+async def test_after_a_gap_in_our_hearing_the_thread_is_read_again() -> None:
+    ask = replace(ROOT, id=2, ts="1700009999.000100")
+    stage = Stage(said("I see."), memory=Memory([ROOT, ask]))
+    stage.workspace.since = 1700005000.0
+
+    await stage.answer(replace(CLAIM, turns=(replace(TURN, ts=ask.ts),)))
+
+    assert stage.workspace.reads == 1
+
+
+@in_virtual_time
+async def test_an_unreadable_history_is_admitted_in_the_answer() -> None:
+    ask = replace(ROOT, id=2, ts="1700000005.000100")
+    stage = Stage(said("I guess."), memory=Memory([ask]))
+    stage.workspace.unreadable = SlackError("conversations.replies", "missing_scope")
+
+    await stage.answer(replace(CLAIM, turns=(replace(TURN, ts=ask.ts),)))
+
+    assert stage.channel.bodies() == ["I guess."]
+    assert stage.note == texts.HISTORY_UNREAD
+
+
+@in_virtual_time
+async def test_an_ask_that_waited_too_long_gets_an_apology_with_a_button() -> None:
+    stage = Stage()
+    stage.now = AT + timedelta(seconds=1801)
+
+    ending = await stage.answer()
+
+    assert stage.note == texts.TOO_OLD
+    assert stage.has_button
+    assert (ending.outcome, ending.error_code) == (Outcome.FAILED, "too_old")
+    assert stage.model.requests == []
+
+
+@in_virtual_time
+async def test_a_closed_channel_is_told_to_the_asker_directly() -> None:
+    channel = Channel(faults={"post": [ReplyRefused("chat.postMessage", "is_archived")]})
+    stage = Stage([Delta(content="x"), 1.0, *said("y")], channel=channel)
+
+    ending = await stage.answer()
+
+    assert [user for user, _ in stage.workspace.told] == ["U0ANA"]
+    assert (ending.outcome, ending.error_code) == (Outcome.FAILED, "is_archived")
+
+
+@in_virtual_time
+async def test_a_deleted_reply_ends_the_turn_as_stopped() -> None:
+    stage = Stage([Delta(content="x"), 2.0, Delta(content="y"), 2.0, *said("z")])
+    answering = asyncio.create_task(stage.answer())
+    await asyncio.sleep(0.5)
+    stage.channel.shown.clear()
+
+    assert (await answering).outcome is Outcome.STOPPED
+    assert stage.workspace.told == []
+
+
+@in_virtual_time
+async def test_a_taken_over_turn_finishes_the_reply_that_it_finds() -> None:
+    stage = Stage(said("Whole."))
+    left = await stage.channel.post(THREAD, split_view("half"), "turn-1", 1)
+
+    ending = await stage.answer(replace(CLAIM, turns=(replace(TURN, attempt=2),)))
+
+    assert stage.channel.bodies() == ["Whole."]
+    assert ending.reply_ts == (left,)
+
+
+@in_virtual_time
+async def test_a_turn_whose_earlier_parts_can_not_be_looked_up_is_left_for_later() -> None:
+    stage = Stage(said("Twice?"))
+    stage.workspace.unreadable = FateUnknown("conversations.replies", "timeout")
+
+    with pytest.raises(FateUnknown):
+        await stage.answer(replace(CLAIM, turns=(replace(TURN, attempt=2),)))
+
+    assert stage.channel.count("post") == 0
+
+
+@in_virtual_time
+async def test_a_fault_of_our_own_is_told_without_its_words() -> None:
+    stage = Stage()  # no script: the model double itself breaks
+
+    ending = await stage.answer()
+
+    assert stage.note == f"{texts.UNFORESEEN}\ntrace: turn-1"
+    assert ending.error_code == "unforeseen"
+
+
+@in_virtual_time
+async def test_a_lost_claim_ends_the_work_without_another_word() -> None:
+    stage = Stage([5.0, *said("late")], memory=Memory(note_fails_with=ClaimLost()))
+
+    with pytest.raises(ClaimLost):
+        await stage.answer()
+
+    assert stage.channel.count("edit") == 0
+
+
+@in_virtual_time
+async def test_a_database_that_is_away_while_we_write_costs_no_text() -> None:
+    stage = Stage(said("Still."), memory=Memory(note_fails_with=DatabaseUnavailable()))
+
+    await stage.answer()
+
+    assert stage.channel.bodies() == ["Still."]
+
+
+@in_virtual_time
+async def test_a_turn_that_is_handed_over_says_so_below_what_there_is() -> None:
+    stage = Stage([Delta(content="So far"), 600.0, *said("")])
+    task = asyncio.create_task(stage.answer())
+    await asyncio.sleep(2)
+
+    task.cancel(DRAINING)
+    await asyncio.wait({task})
+
+    assert task.cancelled()
+    assert stage.channel.bodies() == ["So far"]
+    assert stage.note == texts.RESTARTING
+
+
+def split_view(body: str) -> View:
+    return View(body)

@@ -1,0 +1,193 @@
+"""Turns are claimed at once, one a thread, and handed over when the process goes down."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from kimibot.conversation import Claim, Ending, Outcome, Turn
+from kimibot.errors import ClaimLost, DatabaseUnavailable
+from kimibot.worker import Lease, Worker
+from tests.fakes import THREAD
+from tests.virtual_time import in_virtual_time
+
+ANSWERED = Ending(Outcome.ANSWERED)
+
+
+@dataclass
+class Journal:
+    """Queued asks by thread; the claim protocol of one process."""
+
+    queued: dict[int, list[str]] = field(default_factory=dict)
+    running: dict[int, list[str]] = field(default_factory=dict)
+    ended: list[tuple[str, Outcome]] = field(default_factory=list)
+    renewed: int = 0
+    lost: set[int] = field(default_factory=set)
+    down: int = 0
+
+    async def claimable(self) -> list[int]:
+        return [thread for thread, asks in self.queued.items() if asks]
+
+    async def claim(self, thread_id: int, owner: str, lease_seconds: float) -> Claim | None:
+        asks = self.queued.pop(thread_id, [])
+        if not asks:
+            return None
+        self.running[thread_id] = asks
+        at = datetime(2026, 11, 30, tzinfo=UTC)
+        turns = tuple(Turn(id_, "1.0", "U0ANA", "", 1, at) for id_ in asks)
+        return Claim(THREAD, thread_id, 1, turns)
+
+    async def renew(
+        self, owner: str, fences: Mapping[int, int], lease_seconds: float
+    ) -> frozenset[int]:
+        self.renewed += 1
+        return frozenset(fences) - self.lost
+
+    async def release(self, claim: Claim) -> None:
+        asks = self.running.pop(claim.thread_id)
+        self.queued[claim.thread_id] = asks + self.queued.get(claim.thread_id, [])
+
+    async def keep(
+        self, claim: Claim, ending: Ending, *, owner: str, lease_seconds: float
+    ) -> Claim | None:
+        if self.down:
+            self.down -= 1
+            raise DatabaseUnavailable
+        if claim.thread_id in self.lost:
+            raise ClaimLost
+        self.ended += [(turn.id, ending.outcome) for turn in claim.turns]
+        del self.running[claim.thread_id]
+        return await self.claim(claim.thread_id, owner, lease_seconds)
+
+
+@dataclass
+class Answers:
+    """Takes its time for each claim, and notes what ran beside what."""
+
+    seconds: float = 1.0
+    started: list[tuple[str, ...]] = field(default_factory=list)
+    at_once: int = 0
+    most_at_once: int = 0
+
+    async def __call__(self, claim: Claim) -> Ending:
+        self.started.append(tuple(turn.id for turn in claim.turns))
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
+        try:
+            await asyncio.sleep(self.seconds)
+        finally:
+            self.at_once -= 1
+        return ANSWERED
+
+
+@asynccontextmanager
+async def running(journal: Journal, answers: Answers) -> AsyncIterator[Worker]:
+    worker = Worker(journal, answers, owner="me", lease=Lease(20, 5, 2))
+    task = asyncio.create_task(worker.run())
+    try:
+        yield worker
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
+
+
+@in_virtual_time
+async def test_a_woken_thread_is_claimed_at_once() -> None:
+    journal, answers = Journal(), Answers()
+    async with running(journal, answers) as worker:
+        await asyncio.sleep(0.5)
+        journal.queued[1] = ["a"]
+        worker.wake(1)
+        await asyncio.sleep(0.01)
+
+        assert answers.started == [("a",)]
+
+
+@in_virtual_time
+async def test_what_nobody_woke_us_for_is_found_by_the_sweep() -> None:
+    journal, answers = Journal(queued={1: ["a"]}), Answers()
+    async with running(journal, answers):
+        await asyncio.sleep(1.5)
+
+    assert journal.ended == [("a", Outcome.ANSWERED)]
+
+
+@in_virtual_time
+async def test_asks_of_one_thread_wait_for_the_running_turn_and_are_answered_together() -> None:
+    journal, answers = Journal(), Answers(seconds=5)
+    async with running(journal, answers) as worker:
+        for ask in ("a", "b", "c"):
+            journal.queued.setdefault(1, []).append(ask)
+            worker.wake(1)
+            await asyncio.sleep(0.1)
+        await asyncio.sleep(12)
+
+    assert answers.started == [("a",), ("b", "c")]
+    assert answers.most_at_once == 1
+
+
+@in_virtual_time
+async def test_threads_do_not_wait_for_each_other() -> None:
+    journal = Journal(queued={thread: [f"ask {thread}"] for thread in range(50)})
+    answers = Answers(seconds=60)
+    async with running(journal, answers):
+        await asyncio.sleep(3)
+
+        assert answers.most_at_once == 50
+
+
+@in_virtual_time
+async def test_a_running_claim_is_renewed() -> None:
+    journal, answers = Journal(queued={1: ["a"]}), Answers(seconds=31)
+    async with running(journal, answers):
+        await asyncio.sleep(33)
+
+    assert journal.renewed == 6
+
+
+@in_virtual_time
+async def test_a_claim_that_another_owner_has_taken_ends_our_work_on_it() -> None:
+    journal, answers = Journal(queued={1: ["a"]}), Answers(seconds=60)
+    async with running(journal, answers):
+        await asyncio.sleep(1)
+        journal.lost.add(1)
+        await asyncio.sleep(5)
+
+        assert answers.at_once == 0
+    assert journal.ended == []
+
+
+@in_virtual_time
+async def test_an_ending_is_kept_as_soon_as_the_database_is_back() -> None:
+    journal, answers = Journal(queued={1: ["a"]}, down=4), Answers()
+    async with running(journal, answers):
+        await asyncio.sleep(30)
+
+    assert journal.ended == [("a", Outcome.ANSWERED)]
+    assert answers.started == [("a",)]
+
+
+@in_virtual_time
+async def test_draining_lets_a_running_turn_end_and_takes_nothing_more() -> None:
+    journal, answers = Journal(queued={1: ["a"]}), Answers(seconds=3)
+    async with running(journal, answers) as worker:
+        await asyncio.sleep(1)
+        journal.queued[1] = ["b"]
+        await worker.drain(seconds=10)
+
+        assert journal.ended == [("a", Outcome.ANSWERED)]
+        assert journal.queued == {1: ["b"]}
+
+
+@in_virtual_time
+async def test_what_does_not_end_in_time_goes_back_to_the_queue() -> None:
+    journal, answers = Journal(queued={1: ["a"]}), Answers(seconds=600)
+    async with running(journal, answers) as worker:
+        await asyncio.sleep(1)
+        await worker.drain(seconds=5)
+
+        assert journal.queued == {1: ["a"]}
+        assert answers.at_once == 0
