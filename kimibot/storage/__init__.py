@@ -1,0 +1,8 @@
+"""What the bot keeps: threads, messages and turns, in SQLite or PostgreSQL."""
+
+from kimibot.storage.engine import Database, open_database
+from kimibot.storage.migrate import pending, upgrade
+from kimibot.storage.store import Store
+from kimibot.storage.urls import driver_url
+
+__all__ = ["Database", "Store", "driver_url", "open_database", "pending", "upgrade"]

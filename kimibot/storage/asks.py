@@ -1,0 +1,178 @@
+"""SQL of what comes in: is it ours, is it new, what was said before, who may try again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import bindparam, func, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from kimibot.conversation import (
+    Accepted,
+    Message,
+    Outcome,
+    Speaker,
+    Thread,
+    ThreadFacts,
+)
+from kimibot.storage.columns import database_now
+from kimibot.storage.memory import add_messages
+from kimibot.storage.tables import ENDED, QUEUED, is_open, messages, threads, turns, unless_there
+
+_FIND_THREAD = select(threads.c.id, threads.c.muted).where(
+    threads.c.team == bindparam("team"),
+    threads.c.channel == bindparam("channel"),
+    threads.c.root_ts == bindparam("root_ts"),
+)
+_ADD_THREAD = {
+    dialect: statement.returning(threads.c.id)
+    for dialect, statement in unless_there(threads).items()
+}
+_ADD_TURN = {
+    dialect: statement.returning(turns.c.id) for dialect, statement in unless_there(turns).items()
+}
+_SPEAKERS = (
+    select(messages.c.author)
+    .distinct()
+    .where(
+        messages.c.thread_id == bindparam("thread_id"),
+        messages.c.ts < bindparam("before_ts"),
+        messages.c.speaker != bindparam("us"),
+    )
+)
+_MESSAGE_BEFORE = (
+    select(messages.c.ts, messages.c.speaker)
+    .where(
+        messages.c.thread_id == bindparam("thread_id"),
+        messages.c.ts < bindparam("before_ts"),
+        messages.c.deleted_at.is_(None),
+    )
+    .order_by(messages.c.ts.desc())
+    .limit(1)
+)
+_REPLIES = select(turns.c.asker, turns.c.reply_ts).where(
+    turns.c.thread_id == bindparam("thread_id")
+)
+_REQUEUE = (
+    update(turns)
+    .where(
+        turns.c.id == bindparam("turn_id"),
+        turns.c.state == bindparam("ended"),
+        turns.c.outcome == bindparam("failed"),
+    )
+    .values(
+        state=bindparam("queued"),
+        outcome=None,
+        error_code="",
+        stop_requested=False,
+        accepted_at=database_now(),
+        ended_at=None,
+    )
+    .returning(turns.c.thread_id)
+)
+_TURN_OWNER = (
+    select(threads.c.team, threads.c.channel, threads.c.root_ts, turns.c.asker)
+    .join_from(turns, threads)
+    .where(turns.c.id == bindparam("turn_id"))
+)
+_COUNT_OPEN = select(func.count()).select_from(turns).where(is_open)
+
+
+async def thread_facts(
+    connection: AsyncConnection, thread: Thread, before_ts: str
+) -> ThreadFacts | None:
+    """None for a thread that is not ours."""
+    row = (await connection.execute(_FIND_THREAD, _key(thread))).one_or_none()
+    if row is None:
+        return None
+    span = {"thread_id": row.id, "before_ts": before_ts}
+    speakers = await connection.scalars(_SPEAKERS, {**span, "us": Speaker.US})
+    speaker, asker = await _who_was_before(connection, span)
+    return ThreadFacts(
+        thread_id=row.id,
+        muted=row.muted,
+        speakers=frozenset(speakers),
+        previous_speaker=speaker,
+        previous_asker=asker,
+    )
+
+
+async def accept(
+    connection: AsyncConnection,
+    message: Message,
+    *,
+    is_ask: bool,
+    opens_thread: bool,
+    now: datetime,
+    new_id: Callable[[], str],
+) -> Accepted | None:
+    """Stores a message, and a queued turn if it is an ask that has none yet."""
+    thread_id = await _thread_id(connection, message.thread, open_it=is_ask and opens_thread)
+    if thread_id is None:
+        return None
+    await add_messages(connection, thread_id, [message])
+    if not is_ask:
+        return Accepted(thread_id)
+    turn = {
+        "id": new_id(),
+        "thread_id": thread_id,
+        "team": message.thread.team,
+        "channel": message.thread.channel,
+        "ts": message.ts,
+        "asker": message.author,
+        "event_id": message.event_id,
+        "state": QUEUED,
+        "accepted_at": now,
+    }
+    added = await connection.execute(_ADD_TURN[connection.dialect.name], turn)
+    return Accepted(thread_id, added.scalar_one_or_none())
+
+
+async def requeue(connection: AsyncConnection, turn_id: str) -> int | None:
+    """Its thread, if the turn has ended as failed and is queued now.
+
+    The ask counts as accepted now: its age is that of the click.
+    """
+    values = {"turn_id": turn_id, "ended": ENDED, "failed": Outcome.FAILED, "queued": QUEUED}
+    thread_id: int | None = (await connection.execute(_REQUEUE, values)).scalar_one_or_none()
+    return thread_id
+
+
+async def turn_owner(connection: AsyncConnection, turn_id: str) -> tuple[Thread, str] | None:
+    """The thread that a turn belongs to and who asked."""
+    row = (await connection.execute(_TURN_OWNER, {"turn_id": turn_id})).one_or_none()
+    return row and (Thread(row.team, row.channel, row.root_ts), row.asker)
+
+
+async def open_asks(connection: AsyncConnection) -> int:
+    """How many asks have no outcome yet."""
+    return (await connection.execute(_COUNT_OPEN)).scalar_one()
+
+
+async def _who_was_before(
+    connection: AsyncConnection, span: dict[str, Any]
+) -> tuple[Speaker | None, str]:
+    """Our replies are looked up by their parts: an answer has its row only once it is whole."""
+    row = (await connection.execute(_MESSAGE_BEFORE, span)).one_or_none()
+    replies = await connection.execute(_REPLIES, {"thread_id": span["thread_id"]})
+    parts = [(ts, reply.asker) for reply in replies for ts in reply.reply_ts]
+    ours = max((part for part in parts if part[0] < span["before_ts"]), default=("", ""))
+    if row is not None and row.ts > ours[0]:
+        return Speaker(row.speaker), ""
+    return (Speaker.US, ours[1]) if ours[0] else (None, "")
+
+
+async def _thread_id(connection: AsyncConnection, thread: Thread, *, open_it: bool) -> int | None:
+    key = _key(thread)
+    found: int | None = (await connection.execute(_FIND_THREAD, key)).scalar()
+    if found is not None or not open_it:
+        return found
+    added = await connection.execute(_ADD_THREAD[connection.dialect.name], key)
+    # Nothing is added when another process opened the thread a moment ago.
+    return added.scalar() or (await connection.execute(_FIND_THREAD, key)).scalar()
+
+
+def _key(thread: Thread) -> dict[str, Any]:
+    return {"team": thread.team, "channel": thread.channel, "root_ts": thread.root_ts}

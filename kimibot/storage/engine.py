@@ -1,0 +1,238 @@
+"""The connections: SQLite or PostgreSQL behind one pair of doors, for reading and for writing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, StaticPool, event, make_url, text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from kimibot.storage.exclusive import FileLock
+from kimibot.storage.faults import is_busy, translated
+from kimibot.storage.urls import driver_url, is_in_memory
+
+READ_SECONDS = 10.0
+WRITE_SECONDS = 15.0
+MIGRATION_SECONDS = 600.0
+
+_CONNECT_SECONDS = 5.0
+_SQLITE_BUSY_SECONDS = 0.2
+_SQLITE_READERS = 4
+_POSTGRESQL_CONNECTIONS = 10
+_POSTGRESQL_SESSION = {
+    "application_name": "kimibot",
+    "jit": "off",
+    "statement_timeout": "20s",
+    "idle_in_transaction_session_timeout": "30s",
+}
+
+
+def open_database(url: str, *, alone: bool = True) -> Database:
+    """The database behind a URL; connections are made when they are first needed.
+
+    On an SQLite file it is the only process while `alone`, and holds a lock until closed. What
+    only looks, beside a bot that runs, opens it with `alone=False`. Raises ValueError for a URL
+    that can't be used, StorageError when another process has the file.
+    """
+    with_driver = driver_url(url)
+    if not with_driver.startswith("sqlite"):
+        return _open_postgresql(with_driver)
+    if is_in_memory(with_driver):
+        return _open_memory(with_driver)
+    return _open_file(with_driver, alone=alone)
+
+
+class Database:
+    """Where transactions begin and end.
+
+    All that its doors raise is DatabaseUnavailable, StorageError, or what the block itself
+    raised. Leaving a block with an exception rolls back.
+    """
+
+    def __init__(
+        self,
+        reader: AsyncEngine,
+        writer: AsyncEngine,
+        *,
+        one_writer: bool = False,
+        one_connection: bool = False,
+        file_lock: FileLock | None = None,
+    ) -> None:
+        lock = asyncio.Lock()
+        free: AbstractAsyncContextManager[None] = nullcontext()
+        self._reader = reader
+        self._writer = writer
+        self._turn_to_write = lock if one_writer or one_connection else free
+        self._turn_to_read = lock if one_connection else free
+        self._file_lock = file_lock
+
+    @asynccontextmanager
+    async def reading(
+        self, give_up_seconds: float = READ_SECONDS
+    ) -> AsyncIterator[AsyncConnection]:
+        """A transaction that only reads; DatabaseUnavailable after the limit, waits included."""
+        with translated():
+            async with (
+                _limit(give_up_seconds),
+                self._turn_to_read,
+                self._reader.begin() as connection,
+            ):
+                yield connection
+
+    @asynccontextmanager
+    async def writing(self, give_up_seconds: float | None = None) -> AsyncIterator[AsyncConnection]:
+        """A transaction that is committed when the block ends without an exception.
+
+        DatabaseUnavailable after the limit, which counts everything: the wait for other writers,
+        the statements and the commit. A commit that was given up may have been applied.
+        """
+        limit = WRITE_SECONDS if give_up_seconds is None else give_up_seconds
+        with translated():
+            async with (
+                _limit(limit) as deadline,
+                self._turn_to_write,
+                self._writer.connect() as connection,
+            ):
+                await _begin(connection, deadline)
+                yield connection
+                await connection.commit()
+
+    @asynccontextmanager
+    async def migrating(self) -> AsyncIterator[AsyncConnection]:
+        """As `writing`, with time for large tables, and on SQLite without foreign keys.
+
+        SQLite changes a table by making it anew, which must not empty the tables that point to
+        it, and the switch works only outside a transaction
+        (https://www.sqlite.org/lang_altertable.html).
+        """
+        with translated():
+            async with (
+                _limit(MIGRATION_SECONDS) as deadline,
+                self._turn_to_write,
+                self._writer.connect() as connection,
+                _no_foreign_keys(connection),
+            ):
+                await _begin(connection, deadline)
+                yield connection
+                await connection.commit()
+
+    async def ping(self) -> None:
+        """Raises DatabaseUnavailable unless the database answers within two seconds."""
+        async with self.reading(give_up_seconds=2) as connection:
+            await connection.execute(text("SELECT 1"))
+
+    async def close(self) -> None:
+        """Closes all connections and lets the next process in."""
+        await self._reader.dispose()
+        await self._writer.dispose()
+        if self._file_lock is not None:
+            self._file_lock.release()
+
+
+@asynccontextmanager
+async def _limit(seconds: float) -> AsyncIterator[float]:
+    """Gives up after `seconds`; yields the loop time by which to be done.
+
+    The first cancellation makes SQLAlchemy close the connection politely, which takes two seconds
+    when the other side is silent. The second makes it drop the connection at once.
+    """
+    async with asyncio.timeout(seconds), asyncio.timeout(seconds * 0.9):
+        yield asyncio.get_running_loop().time() + seconds * 0.9
+
+
+async def _begin(connection: AsyncConnection, deadline: float) -> None:
+    """Tries again while another process writes to the SQLite file, as long as time allows.
+
+    Each try waits inside SQLite, where a cancellation can't reach it: so none is begun that could
+    last longer than the deadline.
+    """
+    loop = asyncio.get_running_loop()
+    while True:
+        try:
+            await connection.begin()
+            return
+        except DBAPIError as error:
+            if not is_busy(error) or loop.time() + _SQLITE_BUSY_SECONDS > deadline:
+                raise
+
+
+@asynccontextmanager
+async def _no_foreign_keys(connection: AsyncConnection) -> AsyncIterator[None]:
+    if connection.dialect.name != "sqlite":
+        yield
+        return
+    driver: Any = (await connection.get_raw_connection()).driver_connection
+    await driver.execute("PRAGMA foreign_keys = OFF")
+    try:
+        yield
+    finally:
+        await connection.rollback()
+        await driver.execute("PRAGMA foreign_keys = ON")
+
+
+def _open_file(url: str, *, alone: bool) -> Database:
+    path = Path(make_url(url).database or "").resolve()
+    absolute = make_url(url).set(database=str(path)).render_as_string(hide_password=False)
+    file_lock = FileLock(path) if alone else None
+    writer = _sqlite(absolute, "BEGIN IMMEDIATE", pool_size=1, max_overflow=0)
+    reader = _sqlite(absolute, "BEGIN", pool_size=_SQLITE_READERS, max_overflow=0)
+    event.listen(reader.sync_engine, "connect", _forbid_writing)
+    return Database(reader, writer, one_writer=True, file_lock=file_lock)
+
+
+def _open_memory(url: str) -> Database:
+    engine = _sqlite(url, "BEGIN IMMEDIATE", poolclass=StaticPool)
+    return Database(engine, engine, one_connection=True)
+
+
+def _sqlite(url: str, begin: str, **pool: Any) -> AsyncEngine:
+    engine = create_async_engine(
+        url, hide_parameters=True, connect_args={"timeout": _SQLITE_BUSY_SECONDS}, **pool
+    )
+
+    def begin_transaction(connection: Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    event.listen(engine.sync_engine, "connect", _prepare_sqlite)
+    event.listen(engine.sync_engine, "begin", begin_transaction)
+    return engine
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:
+    """Takes transactions out of the hands of Python's driver, which begins them too late.
+
+    https://docs.sqlalchemy.org/en/21/dialects/sqlite.html#serializable-isolation-savepoints-transactional-ddl
+    """
+    connection.isolation_level = None
+    for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+        _pragma(connection, pragma)
+
+
+def _forbid_writing(connection: Any, _record: object) -> None:
+    _pragma(connection, "query_only = ON")
+
+
+def _pragma(connection: Any, pragma: str) -> None:
+    cursor = connection.cursor()
+    cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _open_postgresql(url: str) -> Database:
+    writer = create_async_engine(
+        url,
+        hide_parameters=True,
+        isolation_level="READ COMMITTED",
+        pool_size=_POSTGRESQL_CONNECTIONS,
+        max_overflow=_POSTGRESQL_CONNECTIONS,
+        pool_timeout=READ_SECONDS,
+        pool_recycle=1800,
+        pool_pre_ping=True,
+        connect_args={"timeout": _CONNECT_SECONDS, "server_settings": _POSTGRESQL_SESSION},
+    )
+    return Database(writer.execution_options(postgresql_readonly=True), writer)

@@ -1,0 +1,190 @@
+"""SQL of what a thread remembers: its messages, and our answers as they go back to the model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import bindparam, delete, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from kimibot.conversation import (
+    Answer,
+    Claim,
+    Ending,
+    Message,
+    Placed,
+    Remembered,
+    Speaker,
+    Usage,
+)
+from kimibot.storage.tables import instead, messages, turns, unless_there
+
+_MOST_TOKENS = 2**53
+
+_ADD_MESSAGE = unless_there(messages)
+_REPLIES = select(turns.c.reply_ts).where(turns.c.thread_id == bindparam("thread_id"))
+_RECALL = (
+    select(
+        messages.c.id,
+        messages.c.ts,
+        messages.c.speaker,
+        messages.c.author,
+        messages.c.text,
+        messages.c.sent,
+        messages.c.place,
+        messages.c.raw,
+        messages.c.finish_reason,
+    )
+    .where(
+        messages.c.thread_id == bindparam("thread_id"),
+        messages.c.deleted_at.is_(None),
+        or_(messages.c.text != "", messages.c.raw.is_not(None)),
+    )
+    .order_by(messages.c.place.asc().nulls_last(), messages.c.ts)
+)
+_PLACE = (
+    update(messages)
+    .where(messages.c.id == bindparam("message_id"), messages.c.thread_id == bindparam("in_thread"))
+    .values(place=bindparam("at_place"), sent=bindparam("as_sent"))
+)
+_FORGET_ANSWERS = delete(messages).where(
+    messages.c.team == bindparam("team"),
+    messages.c.channel == bindparam("channel"),
+    messages.c.speaker == bindparam("us"),
+    or_(
+        messages.c.ts.in_(bindparam("parts", expanding=True)),
+        messages.c.turn_id.in_(bindparam("turn_ids", expanding=True)),
+    ),
+)
+_KEEP_ANSWER = instead(
+    messages,
+    key=("team", "channel", "ts"),
+    columns=(
+        "speaker",
+        "author",
+        "text",
+        "sent",
+        "place",
+        "raw",
+        "turn_id",
+        "completion_id",
+        "finish_reason",
+        "prompt_tokens",
+        "completion_tokens",
+        "cached_tokens",
+    ),
+)
+
+
+async def add_messages(
+    connection: AsyncConnection, thread_id: int, added: Sequence[Message]
+) -> None:
+    """Stores those that are new; what is there stays as it is.
+
+    In order of time: two processes that fill the same gap then wait for each other instead of
+    locking each other out.
+    """
+    rows = [_message_row(thread_id, message) for message in sorted(added, key=lambda m: m.ts)]
+    if rows:
+        await connection.execute(_ADD_MESSAGE[connection.dialect.name], rows)
+
+
+async def without_replies(
+    connection: AsyncConnection, thread_id: int, read: Sequence[Message]
+) -> list[Message]:
+    """Those that are not a part of one of our replies: an answer is one row, kept at its end."""
+    rows = await connection.execute(_REPLIES, {"thread_id": thread_id})
+    parts = {ts for row in rows for ts in row.reply_ts}
+    return [message for message in read if message.ts not in parts]
+
+
+async def recall(connection: AsyncConnection, thread_id: int) -> list[Remembered]:
+    """What has its place first, in that order, then the rest by time; nothing deleted or empty."""
+    rows = await connection.execute(_RECALL, {"thread_id": thread_id})
+    return [
+        Remembered(row[0], row[1], Speaker(row[2]), row[3], row[4], row[5], row[6], row[7], row[8])
+        for row in rows
+    ]
+
+
+async def place(connection: AsyncConnection, thread_id: int, placed: Sequence[Placed]) -> None:
+    """Notes as what and where messages were sent to the model."""
+    rows = [
+        {
+            "message_id": one.message_id,
+            "in_thread": thread_id,
+            "at_place": one.place,
+            "as_sent": one.sent,
+        }
+        for one in placed
+    ]
+    if rows:
+        await connection.execute(_PLACE, rows)
+
+
+async def keep_answer(connection: AsyncConnection, claim: Claim, ending: Ending) -> None:
+    """One row for the whole answer, in the stead of what an earlier try left.
+
+    Its time is that of the reply's first part. What never got a part was never said in the
+    thread, so it is not kept.
+    """
+    if any(turn.attempt > 1 for turn in claim.turns):
+        await _forget_answers(connection, claim, ending)
+    answer = ending.answer
+    if answer is None or not ending.reply_ts or not (answer.content or answer.tool_calls):
+        return
+    row = _answer_row(claim, answer, ending)
+    await connection.execute(_KEEP_ANSWER[connection.dialect.name], row)
+
+
+async def _forget_answers(connection: AsyncConnection, claim: Claim, ending: Ending) -> None:
+    """An earlier try may also have left parts that were later read back from Slack."""
+    values = {
+        "team": claim.thread.team,
+        "channel": claim.thread.channel,
+        "us": Speaker.US.value,
+        "parts": ending.reply_ts,
+        "turn_ids": [turn.id for turn in claim.turns],
+    }
+    await connection.execute(_FORGET_ANSWERS, values)
+
+
+def _answer_row(claim: Claim, answer: Answer, ending: Ending) -> dict[str, Any]:
+    usage = answer.usage or Usage()
+    return {
+        "thread_id": claim.thread_id,
+        "team": claim.thread.team,
+        "channel": claim.thread.channel,
+        "ts": ending.reply_ts[0],
+        "speaker": Speaker.US.value,
+        "author": "",
+        "text": answer.content,
+        "sent": None,
+        "place": ending.answer_place,
+        "raw": answer.raw,
+        "turn_id": claim.turns[0].id,
+        "completion_id": answer.completion_id,
+        "finish_reason": answer.finish_reason,
+        "prompt_tokens": _storable(usage.prompt_tokens),
+        "completion_tokens": _storable(usage.completion_tokens),
+        "cached_tokens": _storable(usage.cached_tokens),
+    }
+
+
+def _storable(tokens: int | None) -> int | None:
+    """A count that any endpoint may have made up must not keep an answer from being stored."""
+    return None if tokens is None else max(0, min(tokens, _MOST_TOKENS))
+
+
+def _message_row(thread_id: int, message: Message) -> dict[str, Any]:
+    return {
+        "thread_id": thread_id,
+        "team": message.thread.team,
+        "channel": message.thread.channel,
+        "ts": message.ts,
+        "speaker": message.speaker.value,
+        "author": message.author,
+        "event_id": message.event_id,
+        "text": message.text,
+    }

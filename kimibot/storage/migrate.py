@@ -1,0 +1,76 @@
+"""Brings a database to the newest migration, and tells whether it is there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from alembic.util.exc import CommandError
+from sqlalchemy import Connection, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from kimibot.errors import StorageError
+from kimibot.storage.engine import Database
+
+_LOCK = 0x6B696D69
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+async def upgrade(database: Database) -> None:
+    """Runs the missing migrations in one transaction; several processes may do so at once.
+
+    Raises StorageError when the database is newer than this program.
+    """
+    async with database.migrating() as connection:
+        if connection.dialect.name == "postgresql":
+            await _wait_for_the_others(connection)
+        try:
+            await connection.run_sync(_upgrade)
+        except CommandError as error:
+            raise StorageError(f"the migrations don't fit this database: {error}") from error
+
+
+async def pending(database: Database) -> bool:
+    """Whether `upgrade` has something to do."""
+    async with database.reading() as connection:
+        return await connection.run_sync(_is_behind)
+
+
+def alembic_config(connection: Connection) -> Config:
+    """Alembic's settings without a file: our migrations, on this connection."""
+    config = Config()
+    config.set_main_option("script_location", str(_folder()).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    return config
+
+
+async def _wait_for_the_others(connection: AsyncConnection) -> None:
+    """One replica migrates while the others wait; without it, one of four failed.
+
+    The lock ends with the transaction. Only then may a statement be limited in its wait for other
+    tables' locks, so that a long query elsewhere can't make all later ones queue up behind it.
+    """
+    await connection.execute(text("SET LOCAL statement_timeout = 0"))
+    await connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+    await connection.execute(text("SET LOCAL lock_timeout = '10s'"))
+
+
+def _upgrade(connection: Connection) -> None:
+    command.upgrade(alembic_config(connection), "head")
+
+
+def _is_behind(connection: Connection) -> bool:
+    scripts = ScriptDirectory.from_config(alembic_config(connection))
+    current = MigrationContext.configure(connection).get_current_heads()
+    return set(current) != set(scripts.get_heads())
+
+
+def _folder() -> Path:
+    """A wheel carries the migrations inside the package, a checkout has them beside it."""
+    for folder in (_PACKAGE / "migrations", _PACKAGE.parent / "migrations"):
+        if (folder / "env.py").is_file():
+            return folder
+    raise StorageError("the migrations are missing from this installation")

@@ -1,0 +1,134 @@
+"""The bot's memory as the rest of it sees it: one short transaction for each thing it asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from uuid import uuid4
+
+from kimibot.conversation import (
+    Accepted,
+    Claim,
+    Ending,
+    Message,
+    Remembered,
+    Thread,
+    ThreadFacts,
+)
+from kimibot.storage import asks, claims, memory
+from kimibot.storage.engine import Database
+
+ACCEPT_SECONDS = 2.0
+"""Slack wants its answer within three: https://docs.slack.dev/apis/events-api/#responding"""
+
+
+def _new_id() -> str:
+    return uuid4().hex
+
+
+class Store:
+    """Every method is one transaction: whole or not at all.
+
+    All raise DatabaseUnavailable when the database can't be reached or is locked for too long.
+    """
+
+    def __init__(self, database: Database, *, new_id: Callable[[], str] = _new_id) -> None:
+        self._database = database
+        self._new_id = new_id
+
+    async def thread_facts(self, thread: Thread, before_ts: str) -> ThreadFacts | None:
+        """What the thread looked like right before `before_ts`; None if it is not ours."""
+        async with self._database.reading(ACCEPT_SECONDS) as connection:
+            return await asks.thread_facts(connection, thread, before_ts)
+
+    async def accept(
+        self, message: Message, *, is_ask: bool, opens_thread: bool = True, now: datetime
+    ) -> Accepted | None:
+        """Stores a message, and if it is an ask, its thread and a queued turn. Once returned, it
+        survives a crash.
+
+        None, and nothing stored, when the thread is not ours and the message does not open it:
+        only an ask does, if it may. A repeated delivery finds its thread but queues nothing, and
+        a copy that came first as no ask is no hindrance. Gives up after two seconds.
+        """
+        async with self._database.writing(ACCEPT_SECONDS) as connection:
+            return await asks.accept(
+                connection,
+                message,
+                is_ask=is_ask,
+                opens_thread=opens_thread,
+                now=now,
+                new_id=self._new_id,
+            )
+
+    async def add_messages(self, thread_id: int, messages: Sequence[Message]) -> None:
+        """Fills gaps with what was read from Slack; leaves out what is there, and our replies."""
+        async with self._database.writing() as connection:
+            missing = await memory.without_replies(connection, thread_id, messages)
+            await memory.add_messages(connection, thread_id, missing)
+
+    async def claimable(self) -> list[int]:
+        """Threads with open turns and no live lease, the one that waits longest first."""
+        async with self._database.reading() as connection:
+            return await claims.claimable(connection)
+
+    async def claim(self, thread_id: int, owner: str, lease_seconds: float) -> Claim | None:
+        """Makes `owner` the one who works on the thread, until the lease ends by the database's
+        clock; None when another's lease is live or no turn is open."""
+        async with self._database.writing() as connection:
+            return await claims.claim(connection, thread_id, owner, lease_seconds)
+
+    async def renew(
+        self, owner: str, fences: Mapping[int, int], lease_seconds: float
+    ) -> frozenset[int]:
+        """Prolongs the claims, given as thread ids with their fences; the ids that are still the
+        owner's."""
+        if not fences:
+            return frozenset()
+        async with self._database.writing() as connection:
+            return await claims.renew(connection, owner, fences, lease_seconds)
+
+    async def release(self, claim: Claim) -> None:
+        """Gives the claim's turns back to the queue; does nothing if the claim is lost."""
+        async with self._database.writing() as connection:
+            await claims.release(connection, claim)
+
+    async def note_reply(
+        self, claim: Claim, turn_id: str, reply_ts: Sequence[str], shown_at: datetime
+    ) -> None:
+        """Stores the parts posted so far, and when the first was; ClaimLost when it was taken."""
+        async with self._database.writing() as connection:
+            await claims.note_reply(connection, claim, turn_id, reply_ts, shown_at)
+
+    async def recall(self, thread_id: int) -> list[Remembered]:
+        """The thread's messages: those with a place in its order, then the others by time."""
+        async with self._database.reading() as connection:
+            return await memory.recall(connection, thread_id)
+
+    async def keep(
+        self, claim: Claim, ending: Ending, *, owner: str, lease_seconds: float
+    ) -> Claim | None:
+        """Ends the claim and all its turns: the oldest as `ending` says, the others merged into it.
+
+        Returns the next claim when asks came in meanwhile. Raises ClaimLost, with nothing
+        written, when somebody else has the thread or it was released.
+        """
+        async with self._database.writing() as connection:
+            return await claims.keep(
+                connection, claim, ending, owner=owner, lease_seconds=lease_seconds
+            )
+
+    async def requeue(self, turn_id: str) -> int | None:
+        """Queues a failed turn once more and returns its thread; None for any other turn."""
+        async with self._database.writing(ACCEPT_SECONDS) as connection:
+            return await asks.requeue(connection, turn_id)
+
+    async def turn_owner(self, turn_id: str) -> tuple[Thread, str] | None:
+        """The turn's thread and asker; None if there is no such turn."""
+        async with self._database.reading(ACCEPT_SECONDS) as connection:
+            return await asks.turn_owner(connection, turn_id)
+
+    async def open_asks(self) -> int:
+        """How many asks have no outcome yet, waiting or running."""
+        async with self._database.reading() as connection:
+            return await asks.open_asks(connection)

@@ -1,0 +1,150 @@
+"""The tables: what Alembic compares the migrations with."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Insert,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    false,
+)
+from sqlalchemy.dialects import postgresql, sqlite
+
+from kimibot.storage.columns import AnyText, JsonText, Number, SlackTs, UtcDateTime
+
+metadata = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+    }
+)
+
+QUEUED = "queued"
+RUNNING = "running"
+ENDED = "ended"
+
+threads = Table(
+    "threads",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("team", AnyText, nullable=False),
+    Column("channel", AnyText, nullable=False),
+    Column("root_ts", SlackTs, nullable=False),
+    Column("claim_owner", AnyText),
+    Column("claim_expires_at", UtcDateTime),
+    Column("fence", Number, nullable=False, server_default="0"),
+    Column("muted", Boolean, nullable=False, server_default=false()),
+    Column("provider", AnyText, nullable=False, server_default=""),
+    Column("model", AnyText, nullable=False, server_default=""),
+    Column("effort", AnyText, nullable=False, server_default=""),
+    UniqueConstraint("team", "channel", "root_ts"),
+    # A number that is given twice would let the claim on a removed thread pass for one on the new.
+    sqlite_autoincrement=True,
+)
+
+turns = Table(
+    "turns",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("thread_id", Number, ForeignKey("threads.id", ondelete="CASCADE"), nullable=False),
+    Column("team", AnyText, nullable=False),
+    Column("channel", AnyText, nullable=False),
+    Column("ts", SlackTs, nullable=False),
+    Column("asker", AnyText, nullable=False),
+    Column("event_id", AnyText, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("outcome", Text),
+    Column("merged_into", Text, ForeignKey("turns.id", ondelete="SET NULL")),
+    Column("fence", Number),
+    Column("attempt", Integer, nullable=False, server_default="0"),
+    Column("reply_ts", JsonText, nullable=False, server_default="[]"),
+    Column("stop_requested", Boolean, nullable=False, server_default=false()),
+    Column("error_code", AnyText, nullable=False, server_default=""),
+    Column("trace_id", AnyText, nullable=False, server_default=""),
+    Column("accepted_at", UtcDateTime, nullable=False),
+    Column("claimed_at", UtcDateTime),
+    Column("shown_at", UtcDateTime),
+    Column("first_delta_at", UtcDateTime),
+    Column("last_delta_at", UtcDateTime),
+    Column("ended_at", UtcDateTime),
+    UniqueConstraint("team", "channel", "ts"),
+    Index(None, "thread_id", "ts"),
+)
+
+is_open = turns.c.ended_at.is_(None)
+"""No outcome yet: queued or running."""
+
+Index("ix_turns_open", turns.c.thread_id, sqlite_where=is_open, postgresql_where=is_open)
+Index(
+    "ix_turns_merged_into",
+    turns.c.merged_into,
+    sqlite_where=turns.c.merged_into.is_not(None),
+    postgresql_where=turns.c.merged_into.is_not(None),
+)
+
+messages = Table(
+    "messages",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("thread_id", Number, ForeignKey("threads.id", ondelete="CASCADE"), nullable=False),
+    Column("team", AnyText, nullable=False),
+    Column("channel", AnyText, nullable=False),
+    Column("ts", SlackTs, nullable=False),
+    Column("speaker", Text, nullable=False),
+    Column("author", AnyText, nullable=False),
+    Column("event_id", AnyText, nullable=False, server_default=""),
+    Column("text", AnyText, nullable=False),
+    Column("sent", AnyText),
+    Column("place", Integer),
+    Column("raw", JsonText),
+    Column("turn_id", Text, ForeignKey("turns.id", ondelete="SET NULL")),
+    Column("completion_id", AnyText),
+    Column("finish_reason", AnyText),
+    Column("prompt_tokens", Number),
+    Column("completion_tokens", Number),
+    Column("cached_tokens", Number),
+    Column("edited_at", UtcDateTime),
+    Column("deleted_at", UtcDateTime),
+    UniqueConstraint("team", "channel", "ts"),
+    # Answers who spoke and who spoke last without a look at the texts.
+    Index(None, "thread_id", "ts", "speaker", "author"),
+    sqlite_autoincrement=True,
+)
+
+Index(
+    "ix_messages_turn_id",
+    messages.c.turn_id,
+    sqlite_where=messages.c.turn_id.is_not(None),
+    postgresql_where=messages.c.turn_id.is_not(None),
+)
+
+
+def unless_there(table: Table) -> dict[str, Insert]:
+    """An insert that leaves alone what is there already, by the dialect's name."""
+    return {
+        "sqlite": sqlite.insert(table).on_conflict_do_nothing(),
+        "postgresql": postgresql.insert(table).on_conflict_do_nothing(),
+    }
+
+
+def instead(table: Table, key: tuple[str, ...], columns: tuple[str, ...]) -> dict[str, Insert]:
+    """An insert that overwrites `columns` of the row with the same `key`, by dialect."""
+    on_sqlite, on_postgresql = sqlite.insert(table), postgresql.insert(table)
+    return {
+        "sqlite": on_sqlite.on_conflict_do_update(
+            index_elements=key, set_={name: on_sqlite.excluded[name] for name in columns}
+        ),
+        "postgresql": on_postgresql.on_conflict_do_update(
+            index_elements=key, set_={name: on_postgresql.excluded[name] for name in columns}
+        ),
+    }
