@@ -1,0 +1,129 @@
+"""Posts, edits, deletes and finds the messages of a reply."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kimibot.conversation import Thread
+from kimibot.pacing import Pacing
+from kimibot.slack.markdown import notification, plain
+from kimibot.slack.web_api import WebApi
+from kimibot.views import Style, View
+
+METADATA_TYPE = "kimibot_reply"
+_NOTE_CHARACTERS = 2_900
+"""A section holds 3,000 (docs.slack.dev/reference/block-kit/blocks/section-block)."""
+
+
+class SlackMessages:
+    """The messages of our replies. Each carries its turn's id and part number in its metadata."""
+
+    def __init__(self, web_api: WebApi, pacing: Pacing) -> None:
+        self._web_api = web_api
+        self._pacing = pacing
+
+    async def post(self, thread: Thread, view: View, turn_id: str, part: int) -> str:
+        """Post a part into the thread; its ts. The caller has the slot. Nothing unfurls."""
+        answer = await self._web_api.call(
+            "chat.postMessage",
+            channel=thread.channel,
+            thread_ts=thread.root_ts,
+            unfurl_links=False,
+            unfurl_media=False,
+            metadata=_metadata(turn_id, part),
+            **_content(view),
+        )
+        return str(answer["ts"])
+
+    async def edit(self, thread: Thread, ts: str, view: View, turn_id: str, part: int) -> None:
+        """Make the message show this view. The caller has the slot."""
+        await self._web_api.call(
+            "chat.update",
+            channel=thread.channel,
+            ts=ts,
+            metadata=_metadata(turn_id, part),
+            **_content(view),
+        )
+
+    async def delete(self, thread: Thread, ts: str) -> None:
+        await self._web_api.call("chat.delete", channel=thread.channel, ts=ts)
+
+    async def find(self, thread: Thread, turn_id: str) -> Mapping[int, str]:
+        """The parts of a turn's reply that are in the thread: part number to ts, oldest kept."""
+        found: dict[int, str] = {}
+        cursor: str | None = None
+        while True:
+            page = await self._web_api.read(
+                "conversations.replies",
+                channel=thread.channel,
+                ts=thread.root_ts,
+                limit=200,
+                include_all_metadata=True,
+                cursor=cursor,
+            )
+            for message in page.get("messages") or []:
+                part = _part_of(message, turn_id)
+                if part is not None:
+                    found.setdefault(part, str(message["ts"]))
+            cursor = (page.get("response_metadata") or {}).get("next_cursor") or None
+            if cursor is None:
+                return found
+
+    async def whisper(self, thread: Thread, user: str, text: str) -> None:
+        """Tell one person something that the others in the thread do not see."""
+        await self._pacing.call("chat.postEphemeral")
+        await self._web_api.call(
+            "chat.postEphemeral",
+            channel=thread.channel,
+            thread_ts=thread.root_ts,
+            user=user,
+            text=plain(text),
+        )
+
+def _metadata(turn_id: str, part: int) -> dict[str, Any]:
+    return {"event_type": METADATA_TYPE, "event_payload": {"turn": turn_id, "part": part}}
+
+
+def _part_of(message: Mapping[str, Any], turn_id: str) -> int | None:
+    metadata = message.get("metadata") or {}
+    payload = metadata.get("event_payload") or {}
+    if metadata.get("event_type") != METADATA_TYPE or payload.get("turn") != turn_id:
+        return None
+    try:
+        return int(payload.get("part"))
+    except (TypeError, ValueError):
+        return None
+
+
+def _content(view: View) -> dict[str, Any]:
+    """Blocks, and the short text that notifications show; or plain text and nothing else.
+
+    A text-only edit removes the blocks of a message; the short text never stands in for them.
+    """
+    if view.style is Style.PLAIN:
+        return {"text": "\n\n".join(text for text in (view.body, plain(view.note)) if text)}
+    text = notification(view.body or view.note)
+    return {"text": text, "blocks": _blocks(view)}
+
+
+def _blocks(view: View) -> list[dict[str, Any]]:
+    blocks: list[dict[str, Any]] = []
+    if view.body:
+        blocks.append({"type": "markdown", "text": view.body})
+    if view.note:
+        blocks.append(_note(view.note))
+    if view.button:
+        button = {
+            "type": "button",
+            "text": {"type": "plain_text", "text": view.button.label},
+            "action_id": view.button.action,
+            "value": view.button.value,
+        }
+        blocks.append({"type": "actions", "elements": [button]})
+    return blocks
+
+
+def _note(note: str) -> dict[str, Any]:
+    text = plain(note)[:_NOTE_CHARACTERS]
+    return {"type": "context", "elements": [{"type": "mrkdwn", "text": text, "verbatim": True}]}
