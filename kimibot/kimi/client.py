@@ -1,0 +1,264 @@
+"""Asks Kimi and streams its answer: the only module that opens connections to it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import re
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import httpx
+
+from kimibot import __version__
+from kimibot.conversation import ChatMessage, Delta, Retry
+from kimibot.errors import BadSettings, KimiError
+from kimibot.kimi.faults import transport_faults
+from kimibot.kimi.providers import Provider, provider_named
+from kimibot.kimi.reading import Clock, Limits, Reading, Timers, refusal
+from kimibot.kimi.retrying import Failed, RetryPolicy
+from kimibot.kimi.wire import request_body
+
+KEPT_ALIVE = 20
+SPARE_CONNECTIONS = 10
+WRITE_SECONDS = 30.0
+POOL_SECONDS = 10.0
+KEEP_ALIVE_SECONDS = 30.0
+
+log = logging.getLogger(__name__)
+
+OnRetry = Callable[[Retry], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """Time and luck, handed over by tests."""
+
+    clock: Clock = time.monotonic
+    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
+    random: Callable[[], float] = random.random
+
+
+@asynccontextmanager
+async def open_kimi(
+    *,
+    provider: str,
+    api_key: str,
+    base_url: str = "",
+    model: str = "",
+    effort: str = "",
+    max_completion_tokens: int = 32_768,
+    concurrency: int = 64,
+    max_retries: int = 3,
+    limits: Limits | None = None,
+    chance: Chance | None = None,
+) -> AsyncIterator[Kimi]:
+    """A Kimi with its pool of connections, closed at the end.
+
+    `base_url` and `model` are the provider's own where they are empty; `/chat/completions` is
+    appended to the first. The environment's proxy variables are honoured, as httpx does. Raises
+    BadSettings for an address or a key that no request can carry.
+    """
+    limits, chance = limits or Limits(), chance or Chance()
+    place = provider_named(provider)
+    key = _bare(api_key)
+    async with httpx.AsyncClient(
+        headers=_headers(key),
+        timeout=httpx.Timeout(
+            None, connect=limits.connect_seconds, write=WRITE_SECONDS, pool=POOL_SECONDS
+        ),
+        limits=httpx.Limits(
+            max_connections=concurrency + SPARE_CONNECTIONS,
+            max_keepalive_connections=KEPT_ALIVE,
+            keepalive_expiry=KEEP_ALIVE_SECONDS,
+        ),
+        follow_redirects=False,
+    ) as http:
+        kimi = Kimi(
+            http,
+            url=_url(base_url or place.base_url),
+            key=key,
+            place=place,
+            model=model or place.model,
+            effort=effort,
+            max_completion_tokens=max_completion_tokens,
+            concurrency=concurrency,
+            max_retries=max_retries,
+            limits=limits,
+            chance=chance,
+        )
+        try:
+            yield kimi
+        finally:
+            await kimi.wait_for_closings()
+
+
+class Kimi:
+    """A model at a provider. At most `concurrency` answers are streamed at once; others wait."""
+
+    def __init__(
+        self,
+        http: httpx.AsyncClient,
+        *,
+        url: httpx.URL,
+        key: str,
+        place: Provider,
+        model: str,
+        effort: str,
+        max_completion_tokens: int,
+        concurrency: int,
+        max_retries: int,
+        limits: Limits,
+        chance: Chance,
+    ) -> None:
+        self.provider = place.name
+        self.model = model
+        self.effort = effort
+        self.max_completion_tokens = max_completion_tokens
+        self._http = http
+        self._url = url
+        self._key = key
+        self._include_usage = place.include_usage
+        # Smaller than the pool, so that nobody waits in the pool: a task that is cancelled there
+        # can take a connection with it (encode/httpcore#1093).
+        self._places = asyncio.Semaphore(concurrency)
+        self._limits = limits
+        self._chance = chance
+        self._policy = RetryPolicy(max_retries, limits.unreachable_seconds, chance.random)
+        self._closings: set[asyncio.Task[None]] = set()
+
+    @asynccontextmanager
+    async def stream(
+        self,
+        messages: Sequence[ChatMessage],
+        *,
+        max_completion_tokens: int | None = None,
+        on_retry: OnRetry | None = None,
+    ) -> AsyncIterator[AsyncIterator[Delta]]:
+        """The deltas of one answer; entered once the model has begun, left with nothing open.
+
+        The last delta with a finish reason makes the answer whole; it is "unknown" where the
+        endpoint ended well and gave none. Raises KimiError, on entering and between deltas; until
+        the model has begun, failures that pass are retried, after `on_retry` was told.
+        """
+        body = request_body(
+            messages,
+            model=self.model,
+            max_completion_tokens=max_completion_tokens or self.max_completion_tokens,
+            effort=self.effort,
+            include_usage=self._include_usage,
+        )
+        async with self._places:
+            reading = await self._open(body, on_retry)
+            try:
+                yield reading
+            finally:
+                await self._close(reading.close)
+
+    async def wait_for_closings(self) -> None:
+        """Those of streams whose task was cancelled once more while it closed."""
+        await asyncio.gather(*self._closings)
+
+    async def _open(self, body: bytes, on_retry: OnRetry | None) -> Reading:
+        """Try until the model has begun to answer, as often as the policy says."""
+        clock = self._chance.clock
+        timers = Timers(self._limits, clock)
+        first_try = clock()
+        tries = 0
+        while True:
+            tries, started = tries + 1, clock()
+            try:
+                return await self._try(body, timers)
+            except KimiError as error:
+                now = clock()
+                failed = Failed(error, tries, now - started, now - first_try)
+                retry = self._policy.next(failed)
+                if retry is None or retry.wait_seconds >= timers.left_seconds():
+                    raise
+                _log_retry(retry, error)
+            if on_retry is not None:
+                on_retry(retry)
+            await self._chance.sleep(retry.wait_seconds)
+
+    async def _try(self, body: bytes, timers: Timers) -> Reading:
+        """One request, read as far as the model's first event."""
+        patience = timers.first_event()
+        try:
+            async with asyncio.timeout(timers.left_seconds(patience)):
+                with transport_faults():
+                    response = await self._send(body)
+        except TimeoutError:
+            raise patience.error from None
+        try:
+            if not response.is_success:
+                raise await refusal(response, self._key)
+            reading = Reading(response, timers, self._key)
+            await reading.begin(patience)
+        except BaseException:
+            await self._close(response.aclose)
+            raise
+        return reading
+
+    async def _send(self, body: bytes) -> httpx.Response:
+        request = self._http.build_request("POST", self._url, content=body)
+        return await self._http.send(request, stream=True)
+
+    async def _close(self, close: Callable[[], Awaitable[None]]) -> None:
+        """Close in a task of its own, so that a second cancellation can't keep it from ending."""
+        closing = asyncio.create_task(_closed(close))
+        self._closings.add(closing)
+        closing.add_done_callback(self._closings.discard)
+        await asyncio.shield(closing)
+
+
+async def _closed(close: Callable[[], Awaitable[None]]) -> None:
+    try:
+        await close()
+    except Exception:  # the connection is gone either way, and the answer's end is decided
+        log.debug("a connection did not close cleanly", exc_info=True)
+
+
+def _headers(key: str) -> dict[str, str]:
+    headers = {
+        "Accept": "text/event-stream",
+        "Accept-Encoding": "identity",  # a compressed stream may be held back to fill a block
+        "Content-Type": "application/json",
+        "User-Agent": f"kimibot/{__version__}",
+    }
+    return headers | {"Authorization": f"Bearer {key}"} if key else headers
+
+
+def _bare(api_key: str) -> str:
+    """The key alone: it is often pasted together with the header's scheme."""
+    key = re.sub(r"^bearer\s+", "", api_key.strip(), flags=re.IGNORECASE)
+    if re.search(r"[^!-~]", key):
+        raise BadSettings(["KIMI_API_KEY holds blanks or characters that no key has"])
+    return key
+
+
+def _url(base_url: str) -> httpx.URL:
+    try:
+        url = httpx.URL(
+            base_url.rstrip("/").removesuffix("/chat/completions") + "/chat/completions"
+        )
+    except httpx.InvalidURL:
+        url = httpx.URL()
+    if url.scheme not in ("http", "https") or not url.host or "{" in base_url:
+        raise BadSettings([f"KIMI_BASE_URL should be an http(s) address, found {base_url!r}"])
+    return url
+
+
+def _log_retry(retry: Retry, error: KimiError) -> None:
+    log.info(
+        "kimi: %s status=%s code=%s trace=%s, retry %d of %d in %.1f s",
+        error.name,
+        error.status,
+        error.code,
+        error.trace_id,
+        retry.attempt,
+        retry.of,
+        retry.wait_seconds,
+    )
