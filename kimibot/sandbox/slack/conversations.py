@@ -16,6 +16,8 @@ from kimibot.sandbox.slack.workspace import Workspace
 
 Answer = dict[str, Any]
 
+NOT_IN_REPLIES = ("client_msg_id", "user_team", "source_team", "username")
+
 
 def replies(workspace: Workspace, arguments: Arguments) -> Answer:
     """conversations.replies: a thread, oldest first, in pages."""
@@ -25,7 +27,9 @@ def replies(workspace: Workspace, arguments: Arguments) -> Answer:
         raise Refused("thread_not_found")
     page = _page(workspace, arguments, limits.REPLIES_PAGE, limits.REPLIES_PAGE)
     found, cursor = _take(_within(thread, arguments), page, arguments)
-    return _messages_answer(found, cursor, arguments)
+    answer = _messages_answer(found, cursor, arguments)
+    answer["messages"] = [_without(message, NOT_IN_REPLIES) for message in answer["messages"]]
+    return answer
 
 
 def history(workspace: Workspace, arguments: Arguments) -> Answer:
@@ -168,13 +172,11 @@ def _cursor(start: int) -> str:
 
 
 def _messages_answer(messages: list[Fields], cursor: str, arguments: Arguments) -> Answer:
-    with_metadata = arguments.flag("include_all_metadata")
-    shown = [_without(m, with_metadata=bool(with_metadata)) for m in messages]
+    hidden = () if arguments.flag("include_all_metadata") else ("metadata",)
+    shown = [_without(message, hidden) for message in messages]
     answer: Answer = {"ok": True, "messages": shown, "has_more": bool(cursor)}
     return answer | ({"response_metadata": {"next_cursor": cursor}} if cursor else {})
 
 
-def _without(message: Fields, *, with_metadata: bool) -> Fields:
-    if not with_metadata:
-        message.pop("metadata", None)
-    return message
+def _without(message: Fields, names: tuple[str, ...]) -> Fields:
+    return {name: value for name, value in message.items() if name not in names}

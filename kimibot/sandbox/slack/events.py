@@ -20,6 +20,7 @@ MESSAGE_SUBSCRIPTIONS = {
     "im": "message.im",
     "mpim": "message.mpim",
 }
+MESSAGE_CHANGES = ("added", "changed", "deleted")
 IN_MESSAGE_EVENTS = frozenset(
     {
         *("type", "subtype", "user", "team", "user_team", "source_team", "user_profile"),
@@ -67,7 +68,7 @@ class EventSource:
     def on_change(self, change: Change) -> None:
         """Raise the events of one change, in channels where the bot is a member."""
         channel = self._workspace.channels[change.channel]
-        if change.kind == "ephemeral" or BOT.user_id not in channel.members:
+        if change.kind not in MESSAGE_CHANGES or BOT.user_id not in channel.members:
             return
         events = _message_events(self._workspace, channel, change)
         gap = self._workspace.options.twin_gap_seconds

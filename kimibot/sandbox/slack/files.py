@@ -102,9 +102,9 @@ def as_slack_file(file: File, base_url: str, team_id: str) -> dict[str, Any]:
         "permalink": f"{base_url}/permalink/{file.id}",
         "has_rich_preview": False,
         "file_access": "visible",
-        "channels": [channel for channel, _ in file.shares],
-        "groups": [],
-        "ims": [],
+        "channels": [channel for channel, _ in file.shares if channel.startswith("C")],
+        "groups": [channel for channel, _ in file.shares if channel.startswith("G")],
+        "ims": [channel for channel, _ in file.shares if channel.startswith("D")],
     }
     return fields | _preview(file, mimetype) | file.overrides
 

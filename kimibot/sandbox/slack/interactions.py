@@ -183,26 +183,20 @@ def _elements(block: Fields) -> Iterator[Fields]:
 
 def _delete_original(workspace: Workspace, address: ResponseUrl) -> None:
     workspace.messages.delete(address.channel, address.ts)
-    workspace.messages.ephemerals[:] = [
-        message for message in workspace.messages.ephemerals if message["ts"] != address.ts
-    ]
+    workspace.messages.delete_ephemeral(address.ts)
 
 
 def _write(workspace: Workspace, address: ResponseUrl, arguments: Arguments) -> None:
     content = content_of(workspace, arguments)
     require_content(workspace, content)
     fields = {"blocks": None} | content.fields()
-    channel = workspace.channel(address.channel)
-    private = ephemeral(workspace, channel, address.ts)
-    if arguments.flag("replace_original") and private is not None:
-        private |= fields
-        note_readers(workspace, address.channel, private, arguments)
+    if not arguments.flag("replace_original"):
+        _write_new(workspace, address, arguments, content.fields())
         return
-    if arguments.flag("replace_original"):
-        changed = workspace.messages.change(address.channel, address.ts, fields)
-        note_readers(workspace, address.channel, changed or {}, arguments, is_new=False)
-        return
-    _write_new(workspace, address, arguments, content.fields())
+    changed = workspace.messages.change_ephemeral(address.ts, fields)
+    changed = changed or workspace.messages.change(address.channel, address.ts, fields)
+    if changed is not None:
+        note_readers(workspace, address.channel, changed, arguments, is_new=False)
 
 
 def _write_new(

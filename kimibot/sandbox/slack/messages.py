@@ -15,7 +15,7 @@ TOMBSTONE_AUTHOR = "USLACKBOT"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What happened to a message: added, changed, deleted, or shown to one person (ephemeral).
+    """What happened to a message: added, changed, deleted; ephemeral, ephemeral_deleted.
 
     `message` is its newest state (for a deletion the last one), `previous` the one before.
     """
@@ -64,6 +64,21 @@ class MessageStore:
         self.ephemerals.append(message)
         self._tell("ephemeral", channel, message)
         return message
+
+    def change_ephemeral(self, ts: str, changes: Fields) -> Fields | None:
+        """Set fields of an ephemeral message; None if there is none."""
+        for message in self.ephemerals:
+            if message["ts"] == ts:
+                message |= deepcopy(changes)
+                self._tell("ephemeral", message["channel"], message)
+                return message
+        return None
+
+    def delete_ephemeral(self, ts: str) -> None:
+        """Take an ephemeral message away from the one who saw it."""
+        for message in [message for message in self.ephemerals if message["ts"] == ts]:
+            self.ephemerals.remove(message)
+            self._tell("ephemeral_deleted", message["channel"], message)
 
     def change(self, channel: str, ts: str, changes: Fields) -> Fields | None:
         """Set fields of a message; a value of None removes the field. None if there is none."""

@@ -19,6 +19,7 @@ class NetworkControls(Controlled):
     async def configure(self, /, **switches: Any) -> None:
         """Change options while running. Raises ValueError for a name that is none."""
         self.parts.workspace.options.change(switches)
+        self.parts.workspace.revision.bump()
 
     @control
     async def fail(

@@ -47,7 +47,7 @@ class PeopleControls(Controlled):
         fields = self._written(text, blocks) | self._author(person)
         fields["client_msg_id"] = str(uuid.UUID(int=self._random_bits(), version=4))
         if thread_ts is not None:
-            fields["thread_ts"] = thread_ts
+            fields["thread_ts"] = self._root(where, thread_ts)
         if broadcast:
             fields["subtype"] = "thread_broadcast"
         if attachments:
@@ -177,6 +177,11 @@ class PeopleControls(Controlled):
         if name.startswith("@"):
             return workspace.direct_channel(person.id, workspace.person(name).id)
         return workspace.channel(name)
+
+    def _root(self, channel: Channel, ts: str) -> str:
+        if not self.parts.workspace.messages.is_root(channel.id, ts):
+            raise Unknown(f"no such thread: {ts}")
+        return ts
 
     def _own(self, user: str, channel: str, ts: str) -> tuple[Person, Channel]:
         workspace = self.parts.workspace

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import WSCloseCode, WSMsgType, web
@@ -18,35 +19,44 @@ CONNECTION_SECONDS = 18_060
 """What Slack's hello says about how long a connection lives; observed."""
 
 
+@dataclass(slots=True)
+class Envelopes:
+    """The ids of all envelopes sent and acked, on whatever connection."""
+
+    sent: set[str] = field(default_factory=set)
+    acked: set[str] = field(default_factory=set)
+
+
 class Connection:
     """One open socket of the app.
 
     `is_half_open` means that the other side still believes in it while nothing passes any more.
     """
 
-    def __init__(self, number: int, socket: web.WebSocketResponse, request: web.Request) -> None:
+    def __init__(
+        self, number: int, socket: web.WebSocketResponse, request: web.Request, envelopes: Envelopes
+    ) -> None:
         self.number = number
         self.socket = socket
         self.is_half_open = False
         self.gone = asyncio.Event()
         self._request = request
-        self._acks: dict[str, asyncio.Future[dict[str, Any]]] = {}
-        self._late: set[str] = set()
+        self._envelopes = envelopes
+        self._awaited: dict[str, asyncio.Event] = {}
 
     async def deliver(self, envelope: dict[str, Any], timeout_seconds: float) -> bool:
         """Send an envelope; whether its ack came in time, on this very connection."""
         envelope_id = envelope["envelope_id"]
-        ack: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        self._acks[envelope_id] = ack
+        self._envelopes.sent.add(envelope_id)
+        acked = self._awaited[envelope_id] = asyncio.Event()
         try:
             async with asyncio.timeout(timeout_seconds):
                 await self.send(envelope)
-                await ack
+                await acked.wait()
         except TimeoutError:
-            self._late.add(envelope_id)
             return False
         finally:
-            del self._acks[envelope_id]
+            del self._awaited[envelope_id]
         return True
 
     async def send(self, frame: dict[str, Any]) -> None:
@@ -56,16 +66,18 @@ class Connection:
                 await self.socket.send_str(json.dumps(frame))
 
     def take(self, frame: dict[str, Any]) -> str:
-        """Take a frame of the app; the complaint about it, or ""."""
+        """Take a frame of the app; the complaint about it, or "".
+
+        An ack that is late, or comes on another connection, is lost without a complaint.
+        """
         envelope_id = str(frame.get("envelope_id", ""))
-        ack = self._acks.get(envelope_id)
-        if ack is None and envelope_id in self._late:
-            return ""
-        if ack is None:
+        if envelope_id not in self._envelopes.sent:
             return f"an ack for an unknown envelope: {envelope_id!r}"
-        if ack.done():
+        if envelope_id in self._envelopes.acked:
             return f"a second ack for an envelope: {envelope_id!r}"
-        ack.set_result(frame)
+        self._envelopes.acked.add(envelope_id)
+        if envelope_id in self._awaited:
+            self._awaited[envelope_id].set()
         return ""
 
     async def close(self) -> None:
@@ -87,6 +99,7 @@ class Sockets:
         self._workspace = workspace
         self._tickets: dict[str, float] = {}
         self._turn = 0
+        self._envelopes = Envelopes()
         self.connections: list[Connection] = []
 
     def issue_url(self) -> str:
@@ -127,7 +140,7 @@ class Sockets:
 
     async def _converse(self, request: web.Request, socket: web.WebSocketResponse) -> None:
         records = self._workspace.records
-        connection = Connection(records.sockets_opened, socket, request)
+        connection = Connection(records.sockets_opened, socket, request, self._envelopes)
         records.sockets_opened += 1
         self.connections.append(connection)
         pings = asyncio.create_task(self._ping(connection))

@@ -136,8 +136,14 @@ class WebApi:
         options = self._workspace.options
         if not options.rate_limits:
             return 0
-        channel = arguments.text("channel")
-        return self._rates.take(name, method.tier, channel, is_clamped=options.clamped_history)
+        named = arguments.text("channel")
+        channel = self._workspace.channel_named(named)
+        return self._rates.take(
+            name,
+            method.tier,
+            channel.id if channel else named,
+            is_clamped=options.clamped_history,
+        )
 
     def _send(self, request: web.Request, name: str, response: Response) -> web.StreamResponse:
         if not response.status and request.transport is not None:
@@ -145,7 +151,7 @@ class WebApi:
         method = self._methods.get(name)
         headers = {
             "X-OAuth-Scopes": ",".join(sorted(self._workspace.options.scopes)),
-            "X-Accepted-OAuth-Scopes": method.scope if method else "",
+            "X-Accepted-OAuth-Scopes": _accepted(method.scope) if method else "",
         } | (response.headers or {})
         status = response.status or 200
         if response.body:
@@ -153,6 +159,12 @@ class WebApi:
                 text=response.body, status=status, headers=headers, content_type="text/html"
             )
         return web.json_response(response.answer, status=status, headers=headers)
+
+
+def _accepted(scope: str) -> str:
+    if "*" not in scope:
+        return scope
+    return ",".join(scope.replace("*", prefix) for prefix in SCOPE_PREFIXES.values())
 
 
 def _token(request: web.Request, arguments: Arguments) -> str:
