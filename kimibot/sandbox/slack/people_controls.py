@@ -15,7 +15,7 @@ from kimibot.sandbox.slack.interactions import ephemeral, find_action
 from kimibot.sandbox.slack.messages import Fields
 from kimibot.sandbox.slack.people import BOT, Channel, Person
 from kimibot.sandbox.slack.typed import typed
-from kimibot.sandbox.slack.uploads import described
+from kimibot.sandbox.slack.uploads import in_message
 from kimibot.sandbox.slack.workspace import Unknown
 
 
@@ -225,7 +225,7 @@ class PeopleControls(Controlled):
             )
         )
         stored.shares.append((channel.id, ""))
-        return described(workspace, stored)
+        return in_message(workspace, stored)
 
     def _react(self, user: str, channel: str, ts: str, name: str, *, is_added: bool) -> None:
         workspace = self.parts.workspace

@@ -101,6 +101,12 @@ def described(workspace: Workspace, file: File) -> dict[str, Any]:
     return as_slack_file(file, workspace.base_url, TEAM_ID)
 
 
+def in_message(workspace: Workspace, file: File) -> dict[str, Any]:
+    """A file as a message holds it: without the list of where else it was shared."""
+    fields = described(workspace, file)
+    return {name: v for name, v in fields.items() if name not in ("channels", "groups", "ims")}
+
+
 def _may_download(workspace: Workspace, request: web.Request) -> bool:
     is_ours = request.headers.get("Authorization") == f"Bearer {BOT_TOKEN}"
     return is_ours and "files:read" in workspace.options.scopes
@@ -129,7 +135,7 @@ def _share(workspace: Workspace, name: str, files: list[File], arguments: Argume
         raise Refused("invalid_thread_ts")
     comment = Arguments(arguments.values | {"text": arguments.text("initial_comment")})
     fields = bot_message(BOT) | content_of(workspace, comment).fields()
-    fields |= {"files": [described(workspace, file) for file in files]}
+    fields |= {"files": [in_message(workspace, file) for file in files]}
     fields |= {"thread_ts": thread_ts} if thread_ts else {}
     message = workspace.messages.add(channel.id, fields)
     for file in files:
