@@ -52,7 +52,7 @@ def _short(pattern: str) -> Callable[[Heard], bool]:
 def _talk() -> tuple[Scene, ...]:
     snippet = telling.written("snippet")
     return (*_MEMORY_AND_CHINESE, Scene(
-        f"Please review this:\n```python\n{snippet}\n```", "a code review",
+        f"Please review this:\n```\n{snippet}\n```", "a code review",
         lambda heard: bool(heard.code) or _heard(r"\breview\b")(heard), telling.review,
     ), *_QUESTIONS)  # fmt: skip
 

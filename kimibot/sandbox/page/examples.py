@@ -1,0 +1,50 @@
+"""What the page suggests to type, in groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kimibot.sandbox.kimi.scenes import scenes
+from kimibot.sandbox.kimi.telling import written
+
+_FIRST = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """Words to type after the mention, and what they show."""
+
+    text: str
+    shows: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Examples under a title."""
+
+    title: str
+    examples: tuple[Example, ...]
+
+
+def local_examples() -> tuple[Group, ...]:
+    """What the local Kimi knows: everyday questions first, then faults."""
+    known = [Example(scene.example, scene.shows) for scene in scenes()]
+    talk = known[-_FIRST:]
+    return (
+        Group("Just ask", tuple(reversed(talk))),
+        Group("When things go wrong", tuple(known[:-_FIRST])),
+    )
+
+
+def real_examples() -> tuple[Group, ...]:
+    """What to ask the real Kimi."""
+    snippet = written("snippet")
+    asks: Sequence[tuple[str, str]] = (
+        ("When do I answer 409 and when 422?", "a short answer"),
+        ("How would you build a job queue on PostgreSQL?", "a long answer, in several messages"),
+        (f"Please review this:\n```\n{snippet}\n```", "a code review"),
+        ("怎么用一句话解释幂等？", "a question in Chinese"),
+        ("What did I ask before?", "the thread is remembered"),
+    )
+    return (Group("Just ask", tuple(Example(*ask) for ask in asks)),)

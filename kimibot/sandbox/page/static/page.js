@@ -1,0 +1,351 @@
+// The page: who looks, at which conversation and thread, and what then happens.
+
+import { Composer, faceOf, make } from "./composer.js";
+import { about, conversationEntry, guide, mentionable, viewerOptions } from "./frame.js";
+import { MessageList } from "./messages.js";
+import { listen, look, order } from "./server.js";
+
+const at = (id) => document.getElementById(id);
+const here = { viewer: "", channel: "", thread: "" };
+const unread = new Map();
+const awaited = new Set();
+const answered = new Set();
+const drafts = new Map();
+const narrow = window.matchMedia("(max-width: 1000px)");
+let isGuideOpen = !narrow.matches;
+let focusNext = null;
+let state = null;
+let stopListening = () => {};
+
+const channelList = new MessageList(at("messages"), { emptyText: "Nothing has been said here yet." });
+const threadList = new MessageList(at("thread"));
+const composer = new Composer(at("write"), {
+  onSend: (text) => say(text, ""),
+  onEditLast: () => editLast(channelList),
+});
+const replyComposer = new Composer(at("reply"), {
+  onSend: (text) => say(text, here.thread),
+  onEditLast: () => editLast(threadList),
+});
+
+// Where we are is in the address, so that back, forward and reload do what one expects.
+
+function go(change) {
+  const next = { ...here, ...change };
+  location.hash = [next.viewer, next.channel, next.thread].filter(Boolean).join("/");
+}
+
+async function arrive() {
+  const [named, channel = "", thread = ""] = location.hash.slice(1).split("/");
+  const viewer = named || here.viewer || "ana";
+  const isNewViewer = viewer !== here.viewer || !state;
+  const known = isNewViewer ? await look("state", { as: viewer }) : state;
+  const conversations = [...known.channels, ...known.directs];
+  const found = conversations.find((one) => one.id === channel) ?? conversations[0];
+  const isNewChannel = isNewViewer || found.id !== here.channel;
+  const isNewThread = isNewChannel || thread !== here.thread;
+  const draft = here.channel;
+  state = known;
+  Object.assign(here, { viewer: state.viewer, channel: found.id, thread: found.id === channel ? thread : "" });
+  unread.delete(here.channel);
+  drawFrame();
+  if (isNewChannel) changeDraft(draft);
+  if (isNewViewer) startListening();
+  else if (isNewChannel) await loadChannel();
+  if (isNewThread && !isNewViewer) await loadThread();
+  focusNext?.focus();
+  focusNext = null;
+}
+
+// What one has begun to write stays with its channel.
+function changeDraft(old) {
+  if (old) drafts.set(old, composer.text);
+  composer.text = drafts.get(here.channel) ?? "";
+}
+
+function startListening() {
+  stopListening();
+  unread.clear();
+  stopListening = listen(here.viewer, {
+    onReady: async () => {
+      at("offline").hidden = true;
+      await loadChannel();
+      await loadThread();
+    },
+    onChange: changed,
+    onLost: () => (at("offline").hidden = false),
+  });
+}
+
+async function loadChannel() {
+  const asked = here.channel;
+  const messages = await look("channel", { as: here.viewer, channel: asked });
+  if (asked === here.channel) channelList.show(messages);
+}
+
+async function loadThread() {
+  const asked = here.thread;
+  if (!asked) return;
+  const query = { as: here.viewer, channel: here.channel, ts: asked };
+  const messages = await look("thread", query);
+  if (asked === here.thread) threadList.show(messages);
+}
+
+// What changes
+
+function changed(message) {
+  const isReply = message.root !== message.ts;
+  if (message.channel !== here.channel) {
+    if (message.kind === "added") count(message.channel);
+    return;
+  }
+  if (!isReply) apply(channelList, message);
+  if (message.root === here.thread) apply(threadList, message);
+  if (isReply && message.kind === "added") replied(message);
+}
+
+function apply(list, message) {
+  if (message.kind === "deleted") list.remove(message.ts);
+  else list.put(message);
+}
+
+function replied(message) {
+  at("status").textContent = "There is a new reply.";
+  answered.add(message.root);
+  openAwaited(message.root);
+}
+
+// The first reply to what one just said opens its thread. It may be here before the answer to the
+// order that said it.
+function openAwaited(root) {
+  if (!awaited.has(root) || !answered.has(root)) return;
+  awaited.delete(root);
+  if (!here.thread) go({ thread: root });
+}
+
+function count(channel) {
+  unread.set(channel, (unread.get(channel) ?? 0) + 1);
+  drawConversations();
+}
+
+// What one does
+
+async function say(text, thread) {
+  const what = { as: here.viewer, channel: here.channel, text, thread_ts: thread };
+  const { ts } = await order("say", what);
+  if (!thread) {
+    awaited.add(ts);
+    openAwaited(ts);
+  }
+  (thread ? threadList : channelList).scrollToEnd();
+}
+
+async function act(article, name) {
+  const what = { as: here.viewer, channel: here.channel, ts: article.dataset.ts };
+  if (name === "thread") {
+    focusNext = replyComposer;
+    go({ thread: article.dataset.root });
+  } else if (name === "edit") {
+    await edit(article, what);
+  } else if (name === "delete" && (await confirmed())) {
+    await order("delete", what);
+  }
+}
+
+async function press(button, article) {
+  button.disabled = true;
+  try {
+    const what = { as: here.viewer, channel: here.channel, ts: article.dataset.ts };
+    await order("click", { ...what, action_id: button.dataset.action });
+  } finally {
+    button.disabled = false;
+  }
+}
+
+async function edit(article, what) {
+  const { text } = await order("source", what);
+  const area = make("textarea", { value: text, rows: Math.min(text.split("\n").length + 1, 12) });
+  area.setAttribute("aria-label", "Edit message");
+  const form = make("form", { className: "edit" });
+  const row = make("div", { className: "row" });
+  const cancel = make("button", { type: "button", className: "press is-usual", textContent: "Cancel" });
+  row.append(cancel, make("button", { className: "press is-primary", textContent: "Save" }));
+  form.append(area, row);
+  const content = article.querySelector(".content");
+  const before = [...content.childNodes];
+  content.replaceChildren(form);
+  const restore = () => content.replaceChildren(...before);
+  cancel.addEventListener("click", restore);
+  area.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+      event.preventDefault();
+      form.requestSubmit();
+    } else if (event.key === "Escape") {
+      event.stopPropagation();
+      restore();
+    }
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (!area.value.trim() || area.value === text) return restore();
+    return save(form, { ...what, text: area.value });
+  });
+  area.focus();
+  form.scrollIntoView({ block: "nearest" });
+}
+
+// The list keeps a form that is being written in when its message changes, until it is saved.
+async function save(form, what) {
+  form.dataset.saved = "yes";
+  try {
+    await order("edit", what);
+  } catch (error) {
+    delete form.dataset.saved;
+    at("status").textContent = error.message;
+  }
+}
+
+function editLast(list) {
+  const article = list.lastOf(here.viewer);
+  if (article?.querySelector('[data-do="edit"]')) act(article, "edit");
+}
+
+function confirmed() {
+  const dialog = at("ask");
+  dialog.returnValue = "no";
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"), { once: true });
+  });
+}
+
+function suggest(text) {
+  const place = conversation();
+  const isDirect = place.with === state.bot;
+  const words = isDirect ? text : `@kimibot ${text}`;
+  if (narrow.matches) showGuide(false);
+  if (isDirect || (place.has_bot && !place.closed)) return composer.fill(words);
+  const first = state.channels.find((one) => one.has_bot && !one.closed);
+  drafts.set(first.id, words);
+  focusNext = composer;
+  return go({ channel: first.id, thread: "" });
+}
+
+function showGuide(isOpen) {
+  isGuideOpen = isOpen;
+  drawPane();
+}
+
+async function copy(button) {
+  const code = button.closest("figure").querySelector("code").textContent;
+  await navigator.clipboard.writeText(code);
+  button.textContent = "Copied";
+  setTimeout(() => (button.textContent = "Copy"), 1500);
+}
+
+// What is drawn around the messages
+
+function conversation() {
+  return [...state.channels, ...state.directs].find((one) => one.id === here.channel);
+}
+
+function drawFrame() {
+  const place = conversation();
+  const title = place.with ? place.real_name : `${place.is_private ? "🔒 " : "# "}${place.name}`;
+  at("team").textContent = state.team;
+  at("title").textContent = title;
+  at("about").textContent = about(place);
+  document.title = `${title} – ${state.team}`;
+  drawConversations();
+  drawViewers();
+  drawPane();
+  const people = mentionable(state);
+  const closed = place.closed ? `#${place.name} is ${place.closed}: nobody can write here` : "";
+  const placeholder = `Message ${place.with ? place.real_name : `#${place.name}`}`;
+  composer.set({ placeholder, people, closed });
+  replyComposer.set({ placeholder: "Reply…", people, closed });
+}
+
+function drawConversations() {
+  const focused = document.activeElement?.dataset.channel;
+  const shown = (place) =>
+    conversationEntry(place, { isHere: place.id === here.channel, news: unread.get(place.id) });
+  at("channels").replaceChildren(...state.channels.map(shown));
+  at("directs").replaceChildren(...state.directs.map(shown));
+  if (focused) at("sidebar").querySelector(`[data-channel="${CSS.escape(focused)}"]`)?.focus();
+}
+
+function showSidebar(isOpen) {
+  at("app").classList.toggle("shows-sidebar", isOpen);
+  at("menu").setAttribute("aria-expanded", String(isOpen));
+}
+
+function drawViewers() {
+  at("viewer").replaceChildren(...viewerOptions(state.people));
+  at("viewer").value = here.viewer;
+  const me = state.people.find((person) => person.id === here.viewer);
+  at("my-face").className = `face ${faceOf(me)}`;
+  at("my-face").textContent = me.initials;
+}
+
+function drawPane() {
+  const hasThread = Boolean(here.thread);
+  const isShown = hasThread || isGuideOpen;
+  at("pane-title").textContent = hasThread ? "Thread" : "What to try";
+  at("pane-about").textContent = hasThread ? at("title").textContent : "";
+  at("thread").hidden = at("reply").hidden = !hasThread;
+  at("guide").hidden = hasThread;
+  at("app").classList.toggle("has-pane", isShown);
+  at("app").classList.toggle("has-thread", hasThread);
+  at("open-guide").setAttribute("aria-expanded", String(isShown && !hasThread));
+  if (!at("guide").hasChildNodes()) at("guide").append(...guide(state.examples, suggest));
+}
+
+// Wiring
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button");
+  const article = button?.closest("article");
+  if (!article) return;
+  const done = button.matches(".copy") ? copy(button)
+    : button.dataset.action !== undefined ? press(button, article)
+    : button.dataset.do ? act(article, button.dataset.do)
+    : null;
+  done?.catch((error) => (at("status").textContent = error.message));
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || at("ask").open) return;
+  if (at("app").classList.contains("shows-sidebar")) showSidebar(false);
+  else if (here.thread) go({ thread: "" });
+});
+at("sidebar").addEventListener("click", (event) => {
+  const button = event.target.closest("[data-channel]");
+  if (!button) return;
+  showSidebar(false);
+  focusNext = composer;
+  go({ channel: button.dataset.channel, thread: "" });
+});
+at("viewer").addEventListener("change", (event) => {
+  go({ viewer: event.target.value, thread: "" });
+});
+at("close-pane").addEventListener("click", () => {
+  if (here.thread) go({ thread: "" });
+  else showGuide(false);
+});
+at("open-guide").addEventListener("click", () => {
+  showGuide(Boolean(here.thread) || !isGuideOpen);
+  if (here.thread) go({ thread: "" });
+});
+narrow.addEventListener("change", () => showGuide(!narrow.matches));
+at("menu").addEventListener("click", () => {
+  showSidebar(!at("app").classList.contains("shows-sidebar"));
+});
+window.addEventListener("hashchange", () => arrive().catch(lost));
+
+function lost(error) {
+  at("status").textContent = error.message;
+  at("offline").hidden = false;
+}
+
+focusNext = composer;
+arrive().catch(lost);
