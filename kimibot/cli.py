@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import logging
 import os
 import sys
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from kimibot import __version__
+from kimibot import __version__, logs
 from kimibot.errors import BadSettings, StorageError
-from kimibot.settings import Settings, load_database_url
+from kimibot.settings import Settings, has_kimi_key, load_database_url
+
+log = logging.getLogger(__name__)
 
 DOTENV = Path(".env")
 
@@ -45,10 +49,35 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"kimibot {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _add_run(commands)
+    _add_demo(commands)
     _add_manifest(commands)
     _add_doctor(commands)
     _add_database(commands)
     return parser
+
+
+def _add_run(commands: Any) -> None:
+    text = "Run the bot: over a socket with SLACK_APP_TOKEN, else over HTTP on HOST:PORT."
+    command = commands.add_parser("run", help=text, description=text)
+    command.set_defaults(command=_run_bot)
+
+
+def _add_demo(commands: Any) -> None:
+    text = "Try the bot with a local Slack in the browser: no account and no key needed."
+    more = "With KIMI_API_KEY set the real Kimi answers, otherwise a local one."
+    command = commands.add_parser("demo", help=text, description=f"{text} {more}")
+    command.add_argument(
+        "--script",
+        action="store_true",
+        help="play a fixed conversation in the terminal, with the local Kimi, and end",
+    )
+    command.add_argument(
+        "--port", type=_port, default=0, help="where the page is served (default: a free port)"
+    )
+    command.add_argument("--no-browser", action="store_true", help="do not open the page")
+    command.add_argument("--verbose", action="store_true", help="show the bot's log as well")
+    command.set_defaults(command=_demo)
 
 
 def _add_manifest(commands: Any) -> None:
@@ -77,6 +106,32 @@ def _add_database(commands: Any) -> None:
     text = "Bring the database to the newest migration."
     command = inner.add_parser("upgrade", help=text, description=text)
     command.set_defaults(command=_upgrade_database)
+
+
+def _run_bot(_options: argparse.Namespace) -> int:
+    from kimibot.service import run
+
+    settings = Settings.load(os.environ, DOTENV)
+    logs.configure(settings.log_level, settings.log_format, settings.secrets)
+    for warning in settings.warnings:
+        log.warning("%s", warning)
+    return _run(run(settings))
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from kimibot.sandbox.demo import play_script, run_demo
+
+    say = partial(print, flush=True)
+    if options.script:
+        return _run(play_script(say=say))
+    demo = run_demo(
+        port=options.port,
+        opens_browser=not options.no_browser,
+        use_real_kimi=has_kimi_key(os.environ, DOTENV),
+        is_verbose=options.verbose,
+        say=say,
+    )
+    return _run(demo)
 
 
 def _manifest(options: argparse.Namespace) -> int:
@@ -139,6 +194,12 @@ def _request_url(url: str) -> str:
     if parts.scheme != "https" or not parts.hostname or parts.query or parts.fragment:
         raise argparse.ArgumentTypeError("should be an address such as https://bot.example.com")
     return url if parts.path.strip("/") else url.rstrip("/") + "/slack/events"
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65_535:
+        raise argparse.ArgumentTypeError("should be a whole number from 0 to 65535")
+    return int(text)
 
 
 def _complain(lines: Sequence[str], *, code: int) -> int:

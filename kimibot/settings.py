@@ -171,6 +171,11 @@ def load_database_url(env: Mapping[str, str], dotenv_path: Path | None = None) -
     return SecretStr(url)
 
 
+def has_kimi_key(env: Mapping[str, str], dotenv_path: Path | None = None) -> bool:
+    """Whether there is a key for the provider, under either name. Raises BadSettings."""
+    return "KIMI_API_KEY" in _values(env, dotenv_path)
+
+
 def _merged(env: Mapping[str, str], dotenv_path: Path | None) -> dict[str, str]:
     """The environment above the file. Without interpolation: a `$` in a password is just that."""
     try:

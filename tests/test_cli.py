@@ -38,13 +38,24 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_refused("--help") == 0
 
     printed = capsys.readouterr().out
-    for command in ("manifest", "doctor", "db"):
+    for command in ("run", "demo", "manifest", "doctor", "db"):
         assert f"\n    {command} " in printed
 
 
-@pytest.mark.parametrize("arguments", [[], ["sing"], ["db"], ["manifest", "--http"]])
+@pytest.mark.parametrize(
+    "arguments", [[], ["sing"], ["db"], ["manifest", "--http"], ["demo", "--port", "70000"]]
+)
 def test_arguments_that_make_no_command_are_refused(arguments: list[str]) -> None:
     assert run_refused(*arguments) == 2
+
+
+def test_a_bot_without_settings_says_what_to_set(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run"]) == 2
+
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(" is missing: ")[0] for line in lines] == [
+        f"kimibot: {name}" for name in ("SLACK_BOT_TOKEN", "KIMI_API_KEY", "SLACK_APP_TOKEN")
+    ]
 
 
 def test_the_manifest_is_yaml_for_socket_mode(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kimibot.errors import BadSettings
-from kimibot.settings import Settings, load_database_url
+from kimibot.settings import Settings, has_kimi_key, load_database_url
 
 COMPLETE = {
     "SLACK_BOT_TOKEN": "xoxb-fake",
@@ -274,3 +274,12 @@ def test_the_database_alone_needs_neither_token_nor_key() -> None:
     assert load_database_url({}).get_secret_value() == "sqlite:///kimibot.db"
     with pytest.raises(BadSettings, match=r"^DATABASE_URL should begin with"):
         load_database_url({"DATABASE_URL": "mysql://db"})
+
+
+def test_a_key_is_seen_under_either_name(tmp_path: Path) -> None:
+    file = tmp_path / ".env"
+    file.write_text("MOONSHOT_API_KEY=fake\n")
+
+    assert has_kimi_key({"KIMI_API_KEY": "fake"})
+    assert has_kimi_key({"KIMI_PROVIDER": "moonshot"}, file)
+    assert not has_kimi_key({"KIMI_PROVIDER": "fishapi"}, file)
