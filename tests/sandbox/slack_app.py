@@ -62,12 +62,12 @@ async def socket_app(
     client = SocketModeClient(app_token=APP_TOKEN, web_client=web, ping_interval=ping_interval)
     client.socket_mode_request_listeners.append(take)
     before = await slack.open_sockets()
-    await client.connect()  # type: ignore[no-untyped-call]
+    await client.connect()
     try:
         await slack.until(lambda: more_sockets(slack, before))
         yield taken
     finally:
-        await client.close()  # type: ignore[no-untyped-call]
+        await client.close()
 
 
 async def more_sockets(slack: LocalSlack, than: int) -> bool:

@@ -173,6 +173,16 @@ async def test_reactions_of_people_are_events() -> None:
         assert removed["event"]["type"] == "reaction_removed"
 
 
+async def test_the_bots_own_reactions_come_back_as_events() -> None:
+    async with slack_and_app() as (slack, web):
+        ts = await slack.say("ana", "#dev", "hello")
+        await web.reactions_add(channel=DEV, timestamp=ts, name="eyes")
+
+        (added,) = await slack.events("reaction_added")
+        assert added["event"]["user"] == BOT.user_id
+        assert added["event"]["item_user"] == "U0ANA0001"
+
+
 async def test_a_click_brings_message_user_and_a_response_url() -> None:
     async with slack_and_app() as (slack, web), socket_app(slack, web) as taken:
         root = await slack.say("ana", "#dev", "root")

@@ -12,7 +12,7 @@ from kimibot.sandbox.slack.messages import Fields
 from kimibot.sandbox.slack.people import BOT, FOUNDED, TEAM_ID, App
 from kimibot.sandbox.slack.records import Ping
 from kimibot.sandbox.slack.refusals import Refused
-from kimibot.sandbox.slack.shown import plain_broadcasts, shown
+from kimibot.sandbox.slack.shown import addresses_of, pings_of, plain_broadcasts
 from kimibot.sandbox.slack.workspace import Workspace
 
 Answer = dict[str, Any]
@@ -136,17 +136,16 @@ def note_readers(
     is_new: bool = True,
 ) -> None:
     """Record whom a message of the bot pings, and what it unfurls."""
-    seen = shown(message)
-    pings = list(seen.pings)
+    pings = pings_of(message)
     if arguments.flag("link_names") or arguments.text("parse") == "full":
         pings += plain_broadcasts(message.get("text", ""))
     ts = str(message.get("ts"))
     workspace.records.pings += [Ping(channel_id, ts, ping) for ping in pings]
     unfurls = arguments.flag("unfurl_links", True) or arguments.flag("unfurl_media", True)
-    if is_new and unfurls and seen.addresses:
-        workspace.records.unfurls.append(
-            {"channel": channel_id, "ts": ts, "addresses": list(seen.addresses)}
-        )
+    addresses = addresses_of(message) if is_new and unfurls else []
+    if addresses:
+        unfurl = {"channel": channel_id, "ts": ts, "addresses": addresses}
+        workspace.records.unfurls.append(unfurl)
 
 
 def _thread_of(workspace: Workspace, channel_id: str, arguments: Arguments) -> Fields:

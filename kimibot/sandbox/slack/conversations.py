@@ -91,9 +91,11 @@ def describe(channel: Channel) -> Fields:
         "context_team_id": TEAM_ID,
         "updated": FOUNDED * 1000,
     }
-    if channel.kind == "im":
-        return common
-    return common | {
+    return common if channel.kind == "im" else common | _describe_named(channel)
+
+
+def _describe_named(channel: Channel) -> Fields:
+    return {
         "name": channel.name,
         "name_normalized": channel.name,
         "is_channel": channel.kind == "channel",

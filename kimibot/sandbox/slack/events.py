@@ -68,7 +68,12 @@ class EventSource:
     def on_change(self, change: Change) -> None:
         """Raise the events of one change, in channels where the bot is a member."""
         channel = self._workspace.channels[change.channel]
-        if change.kind not in MESSAGE_CHANGES or BOT.user_id not in channel.members:
+        if BOT.user_id not in channel.members:
+            return
+        if change.reaction:
+            self.raise_event(change.reaction["type"], change.reaction)
+            return
+        if change.kind not in MESSAGE_CHANGES:
             return
         events = _message_events(self._workspace, channel, change)
         gap = self._workspace.options.twin_gap_seconds

@@ -76,7 +76,6 @@ def guess_mimetype(name: str) -> str:
 def as_slack_file(file: File, base_url: str, team_id: str) -> dict[str, Any]:
     """The shape of https://docs.slack.dev/reference/objects/file-object."""
     mimetype = file.mimetype or guess_mimetype(file.name)
-    address = f"{base_url}/files/{team_id}-{file.id}"
     fields = {
         "id": file.id,
         "created": file.created,
@@ -91,6 +90,13 @@ def as_slack_file(file: File, base_url: str, team_id: str) -> dict[str, Any]:
         "editable": _is_text(mimetype),
         "size": len(file.content),
         "mode": "snippet" if _is_text(mimetype) else "hosted",
+    }
+    access = _access(file, f"{base_url}/files/{team_id}-{file.id}")
+    return fields | access | _preview(file, mimetype) | file.overrides
+
+
+def _access(file: File, address: str) -> dict[str, Any]:
+    return {
         "is_external": False,
         "external_type": "",
         "is_public": True,
@@ -99,14 +105,13 @@ def as_slack_file(file: File, base_url: str, team_id: str) -> dict[str, Any]:
         "username": "",
         "url_private": f"{address}/{file.name}",
         "url_private_download": f"{address}/download/{file.name}",
-        "permalink": f"{base_url}/permalink/{file.id}",
+        "permalink": f"{address}/{file.name}",
         "has_rich_preview": False,
         "file_access": "visible",
         "channels": [channel for channel, _ in file.shares if channel.startswith("C")],
         "groups": [channel for channel, _ in file.shares if channel.startswith("G")],
         "ims": [channel for channel, _ in file.shares if channel.startswith("D")],
     }
-    return fields | _preview(file, mimetype) | file.overrides
 
 
 def _filetype(name: str, mimetype: str) -> str:

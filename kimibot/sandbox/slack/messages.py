@@ -18,6 +18,8 @@ class Change:
     """What happened to a message: added, changed, deleted; ephemeral, ephemeral_deleted.
 
     `message` is its newest state (for a deletion the last one), `previous` the one before.
+    Where only its reactions
+    changed, `reaction` says who reacted with what, and whether it was added or removed.
     """
 
     kind: str
@@ -25,6 +27,7 @@ class Change:
     ts: str
     message: Fields
     previous: Fields = field(default_factory=dict)
+    reaction: Fields = field(default_factory=dict)
 
 
 class MessageStore:
@@ -92,9 +95,13 @@ class MessageStore:
         self._tell("changed", channel, message, previous)
         return self.get(channel, ts)
 
-    def react(self, channel: str, ts: str, reactions: list[Fields]) -> None:
-        """Set a message's reactions: no edit, so nobody is told of a changed message."""
-        self._channels[channel][ts]["reactions"] = deepcopy(reactions)
+    def react(self, channel: str, ts: str, reactions: list[Fields], reaction: Fields) -> None:
+        """Set a message's reactions, of which `reaction` is the newest event."""
+        message = self._channels[channel][ts]
+        message["reactions"] = deepcopy(reactions)
+        if not reactions:
+            del message["reactions"]
+        self._tell("changed", channel, message, self._with_replies(channel, message), reaction)
 
     def delete(self, channel: str, ts: str) -> bool:
         """Delete a message. A root with replies leaves a tombstone. False if there is none."""
@@ -165,10 +172,15 @@ class MessageStore:
         }
 
     def _tell(
-        self, kind: str, channel: str, message: Fields, previous: Fields | None = None
+        self,
+        kind: str,
+        channel: str,
+        message: Fields,
+        previous: Fields | None = None,
+        reaction: Fields | None = None,
     ) -> None:
         shown = self._with_replies(channel, message)
-        change = Change(kind, channel, message["ts"], shown, previous or {})
+        change = Change(kind, channel, message["ts"], shown, previous or {}, reaction or {})
         for listener in self.listeners:
             listener(change)
 

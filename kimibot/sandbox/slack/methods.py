@@ -16,30 +16,41 @@ from kimibot.sandbox.slack.web_api import Method
 
 def all_methods(sockets: Sockets, interactions: Interactions) -> Mapping[str, Method]:
     """By name; any other method is answered with `unknown_method`."""
-    return {
-        "auth.test": Method(accounts.auth_test),
+    with_state = {
         "apps.connections.open": Method(
             lambda _, __: {"ok": True, "url": sockets.issue_url()}, tier=3, token=APP_TOKEN
         ),
-        "bots.info": Method(accounts.bots_info, tier=3, scope="users:read"),
+        "views.open": Method(lambda _, given: interactions.open_view(given), tier=4),
+    }
+    return _writing() | _reading() | with_state
+
+
+def _writing() -> dict[str, Method]:
+    return {
         "chat.delete": Method(chat.delete, tier=3, scope="chat:write"),
-        "chat.getPermalink": Method(chat.get_permalink),
         "chat.postEphemeral": Method(chat.post_ephemeral, tier=4, scope="chat:write"),
         "chat.postMessage": Method(chat.post_message, scope="chat:write"),
         "chat.update": Method(chat.update, tier=3, scope="chat:write"),
-        "conversations.history": Method(conversations.history, tier=3, scope="*:history"),
-        "conversations.info": Method(conversations.info, tier=3, scope="*:read"),
-        "conversations.members": Method(conversations.members, tier=4, scope="*:read"),
         "conversations.open": Method(conversations.open_direct, tier=3, scope="im:write"),
-        "conversations.replies": Method(conversations.replies, tier=3, scope="*:history"),
         "files.completeUploadExternal": Method(
             uploads.complete_upload, tier=4, scope="files:write"
         ),
         "files.getUploadURLExternal": Method(uploads.get_upload_url, tier=4, scope="files:write"),
-        "files.info": Method(uploads.files_info, tier=4, scope="files:read"),
         "reactions.add": Method(reactions.add, tier=3, scope="reactions:write"),
         "reactions.remove": Method(reactions.remove, tier=2, scope="reactions:write"),
+    }
+
+
+def _reading() -> dict[str, Method]:
+    return {
+        "auth.test": Method(accounts.auth_test),
+        "bots.info": Method(accounts.bots_info, tier=3, scope="users:read"),
+        "chat.getPermalink": Method(chat.get_permalink),
+        "conversations.history": Method(conversations.history, tier=3, scope="*:history"),
+        "conversations.info": Method(conversations.info, tier=3, scope="*:read"),
+        "conversations.members": Method(conversations.members, tier=4, scope="*:read"),
+        "conversations.replies": Method(conversations.replies, tier=3, scope="*:history"),
+        "files.info": Method(uploads.files_info, tier=4, scope="files:read"),
         "team.info": Method(accounts.team_info, tier=3, scope="team:read"),
         "users.info": Method(accounts.users_info, tier=4, scope="users:read"),
-        "views.open": Method(lambda _, given: interactions.open_view(given), tier=4),
     }

@@ -42,18 +42,11 @@ class NetworkControls(Controlled):
         status and a `body` as a proxy on the way would. With `after_applied` the method is carried
         out first. `only_with` spares calls without that argument.
         """
-        fields = {"needed": needed, "provided": provided}
-        fault = Fault(
-            method,
-            error=error,
-            status=status,
-            body=body,
-            retry_after_seconds=retry_after_seconds,
-            fields={name: value for name, value in fields.items() if value is not None},
-            after_applied=after_applied,
-            only_with=only_with,
-            times=times,
-        )
+        fault = Fault(method, error=error, status=status, body=body, only_with=only_with)
+        fault.retry_after_seconds = retry_after_seconds
+        fault.after_applied, fault.times = after_applied, times
+        scopes = {"needed": needed, "provided": provided}
+        fault.fields = {name: value for name, value in scopes.items() if value is not None}
         self.parts.faults.order(fault)
 
     @control

@@ -48,10 +48,8 @@ class PeopleControls(Controlled):
         fields["client_msg_id"] = str(uuid.UUID(int=self._random_bits(), version=4))
         if thread_ts is not None:
             fields["thread_ts"] = self._root(where, thread_ts)
-        if broadcast:
-            fields["subtype"] = "thread_broadcast"
-        if attachments:
-            fields["attachments"] = attachments
+        fields |= {"subtype": "thread_broadcast"} if broadcast else {}
+        fields |= {"attachments": attachments} if attachments else {}
         if files:
             shared = [self._share(person, where, file) for file in files]
             fields |= {"files": shared, "upload": True, "display_as_bot": False}
@@ -234,10 +232,3 @@ class PeopleControls(Controlled):
         change = reactions.react if is_added else reactions.unreact
         if not change(workspace, where.id, ts, name, person.id):
             raise Unknown(f"can't change :{name}: of {person.name} on {ts}")
-        message = workspace.messages.get(where.id, ts) or {}
-        kind = "reaction_added" if is_added else "reaction_removed"
-        item = {"type": "message", "channel": where.id, "ts": ts}
-        event = {"type": kind, "user": person.id, "reaction": name, "item": item}
-        if BOT.user_id in where.members:
-            author = {"item_user": message["user"]} if "user" in message else {}
-            self.parts.events.raise_event(kind, event | author)

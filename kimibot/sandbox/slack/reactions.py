@@ -34,7 +34,8 @@ def react(workspace: Workspace, channel: str, ts: str, name: str, user: str) -> 
     users = _users(workspace, channel, ts, name)
     if users is None or user in users:
         return False
-    _set(workspace, channel, ts, name, [*users, user])
+    event = {"type": "reaction_added", "user": user}
+    _set(workspace, channel, ts, name, [*users, user], event)
     return True
 
 
@@ -43,7 +44,8 @@ def unreact(workspace: Workspace, channel: str, ts: str, name: str, user: str) -
     users = _users(workspace, channel, ts, name)
     if not users or user not in users:
         return False
-    _set(workspace, channel, ts, name, [other for other in users if other != user])
+    event = {"type": "reaction_removed", "user": user}
+    _set(workspace, channel, ts, name, [other for other in users if other != user], event)
     return True
 
 
@@ -70,9 +72,13 @@ def _users(workspace: Workspace, channel: str, ts: str, name: str) -> list[str] 
     return []
 
 
-def _set(workspace: Workspace, channel: str, ts: str, name: str, users: list[str]) -> None:
+def _set(
+    workspace: Workspace, channel: str, ts: str, name: str, users: list[str], event: Answer
+) -> None:
     message = workspace.messages.get(channel, ts) or {}
     others = [r for r in message.get("reactions", []) if r["name"] != name]
-    mine = [{"name": name, "users": users, "count": len(users)}] if users else []
-    workspace.messages.react(channel, ts, others + mine)
-    workspace.revision.bump()
+    these = [{"name": name, "users": users, "count": len(users)}] if users else []
+    item = {"type": "message", "channel": channel, "ts": ts}
+    author = {"item_user": message["user"]} if "user" in message else {}
+    reaction = event | {"reaction": name, "item": item} | author
+    workspace.messages.react(channel, ts, others + these, reaction)

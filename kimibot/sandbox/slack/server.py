@@ -97,28 +97,27 @@ async def local_slack(
     options = Options()
     options.change(switches)
     workspace = new_workspace(options, clock, random.randrange(2**32) if seed is None else seed)
-    sockets = Sockets(workspace)
     async with aiohttp.ClientSession() as http:
-        delivery = Delivery(workspace, sockets, http)
-        parts = _parts(workspace, sockets, delivery, monotonic)
-        slack = LocalSlack(parts)
-        runner = web.AppRunner(
-            _application(slack, monotonic), access_log=None, shutdown_timeout=SHUTDOWN_SECONDS
-        )
+        slack = LocalSlack(_parts(workspace, http, monotonic))
+        application = _application(slack, monotonic)
+        runner = web.AppRunner(application, access_log=None, shutdown_timeout=SHUTDOWN_SECONDS)
         await runner.setup()
         try:
             await web.TCPSite(runner, host, port).start()
             workspace.base_url = f"http://{host}:{runner.addresses[0][1]}"
             yield slack
         finally:
-            await delivery.close()
-            await sockets.close()
+            await slack.parts.delivery.close()
+            await slack.parts.sockets.close()
             await runner.cleanup()
 
 
 def _parts(
-    workspace: Workspace, sockets: Sockets, delivery: Delivery, monotonic: Callable[[], float]
+    workspace: Workspace, http: aiohttp.ClientSession, monotonic: Callable[[], float]
 ) -> Parts:
+    sockets = Sockets(workspace)
+    delivery = Delivery(workspace, sockets, http)
+
     def send(event: Event) -> None:
         workspace.records.events[event.id] = event.payload
         delivery.send(

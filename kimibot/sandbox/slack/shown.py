@@ -37,28 +37,38 @@ class Shown:
 
 
 def shown(message: dict[str, Any]) -> Shown:
-    """Read a message as Slack does: its blocks, or its text where it has none.
+    """Read a message as Slack does: its blocks, or its text where it has none."""
+    blocks = message.get("blocks") or []
+    texts = list(_block_texts(blocks)) if blocks else [("mrkdwn", str(message.get("text", "")))]
+    texts += _attachment_texts(message)
+    return Shown(
+        text="\n".join(_readable(kind, text) for kind, text in texts),
+        buttons=tuple(_button_labels(blocks)),
+        pings=tuple(pings_of(message)),
+        addresses=tuple(addresses_of(message)),
+    )
 
-    The text field counts for pings even beside blocks, because it feeds notifications. Markdown
-    blocks parse raw mentions outside code and unescape entities once; a fence that is never
-    closed does not count as code here, because whether it protects is not documented. In mrkdwn a
-    mention counts in code too. See https://docs.slack.dev/messaging/formatting-message-text.
+
+def pings_of(message: dict[str, Any]) -> list[str]:
+    """The mentions in a message that notify somebody.
+
+    The text field counts even beside blocks, because it feeds notifications. Markdown blocks
+    parse raw mentions outside code; a fence that is never closed does not count as code here,
+    because whether it protects is not documented. In mrkdwn a mention counts in code too. See
+    https://docs.slack.dev/messaging/formatting-message-text.
     """
     blocks = message.get("blocks") or []
-    texts = list(_block_texts(blocks))
-    attachments = list(_attachment_texts(message))
     pings = [*MENTION.findall(message.get("text", "")), *_rich_mentions(blocks)]
-    for kind, text in texts + attachments:
+    for kind, text in [*_block_texts(blocks), *_attachment_texts(message)]:
         pings += markdown_mentions(text) if kind == "markdown" else _mrkdwn_mentions(kind, text)
-    visible = texts if blocks else [("mrkdwn", message.get("text", ""))]
-    text = "\n".join(_readable(kind, text) for kind, text in visible + attachments)
-    everything = "\n".join([message.get("text", ""), *(t for _, t in texts + attachments)])
-    return Shown(
-        text=text,
-        buttons=tuple(_button_labels(blocks)),
-        pings=tuple(pings),
-        addresses=tuple(dict.fromkeys(ADDRESS.findall(everything))),
-    )
+    return pings
+
+
+def addresses_of(message: dict[str, Any]) -> list[str]:
+    """The web addresses in a message, each once, in order."""
+    texts = [*_block_texts(message.get("blocks") or []), *_attachment_texts(message)]
+    everything = "\n".join([message.get("text", ""), *(text for _, text in texts)])
+    return list(dict.fromkeys(ADDRESS.findall(everything)))
 
 
 def markdown_mentions(source: str) -> list[str]:
