@@ -82,7 +82,8 @@ async def test_the_page_and_its_files_come_with_a_strict_policy(page: Page) -> N
     async with page.http.get(page.url) as response:
         text = await response.text()
 
-    names = ["page.css", "page.js", "composer.js", "frame.js", "messages.js", "server.js"]
+    scripts = ("page", "composer", "editing", "frame", "messages", "server")
+    names = ["page.css", *(f"{name}.js" for name in scripts)]
     assert "<title>Local Slack</title>" in text
     assert "default-src 'none'" in response.headers["Content-Security-Policy"]
     for name in [*names, "icon.svg"]:

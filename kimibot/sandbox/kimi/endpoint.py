@@ -27,6 +27,7 @@ LOCAL_KEY = "local-fake-key"
 PATHS = ("/kimi", "/v1", "/openai/v1", "")
 _LARGEST_READ_BYTES = 32 * 1024 * 1024
 _TRIES_KEPT = 1_000
+_REQUESTS_KEPT = 5_000
 
 _MAX_ONLY = ("max",)
 _ALL_EFFORTS = ("low", "high", "max")
@@ -120,6 +121,7 @@ class LocalKimi(Orders):
         raw = await request.read()
         exchange = _exchange(request, raw)
         self.requests.append(exchange)
+        del self.requests[:-_REQUESTS_KEPT]
         self._note()
         faults = self._faults()
         answer = self._answer(request, exchange.body, len(raw), faults)

@@ -1,6 +1,7 @@
 // The page: who looks, at which conversation and thread, and what then happens.
 
-import { Composer, faceOf, make } from "./composer.js";
+import { Composer, faceOf } from "./composer.js";
+import { edit } from "./editing.js";
 import { about, conversationEntry, guide, mentionable, viewerOptions } from "./frame.js";
 import { MessageList } from "./messages.js";
 import { listen, look, order } from "./server.js";
@@ -31,13 +32,16 @@ const replyComposer = new Composer(at("reply"), {
 // Where we are is in the address, so that back, forward and reload do what one expects.
 
 function go(change) {
-  const next = { ...here, ...change };
-  location.hash = [next.viewer, next.channel, next.thread].filter(Boolean).join("/");
+  location.hash = addressOf({ ...here, ...change });
+}
+
+function addressOf({ viewer, channel, thread }) {
+  return `#${[viewer, channel, thread].filter(Boolean).join("/")}`;
 }
 
 async function arrive() {
   const [named, channel = "", thread = ""] = location.hash.slice(1).split("/");
-  const viewer = named || here.viewer || "ana";
+  const viewer = named || "ana";
   const isNewViewer = viewer !== here.viewer || !state;
   const known = isNewViewer ? await look("state", { as: viewer }) : state;
   const conversations = [...known.channels, ...known.directs];
@@ -47,6 +51,7 @@ async function arrive() {
   const draft = here.channel;
   state = known;
   Object.assign(here, { viewer: state.viewer, channel: found.id, thread: found.id === channel ? thread : "" });
+  history.replaceState(null, "", addressOf(here));
   unread.delete(here.channel);
   drawFrame();
   if (isNewChannel) changeDraft(draft);
@@ -146,7 +151,7 @@ async function act(article, name) {
     focusNext = replyComposer;
     go({ thread: article.dataset.root });
   } else if (name === "edit") {
-    await edit(article, what);
+    await edit(article, what, complain);
   } else if (name === "delete" && (await confirmed())) {
     await order("delete", what);
   }
@@ -162,52 +167,9 @@ async function press(button, article) {
   }
 }
 
-async function edit(article, what) {
-  const { text } = await order("source", what);
-  const area = make("textarea", { value: text, rows: Math.min(text.split("\n").length + 1, 12) });
-  area.setAttribute("aria-label", "Edit message");
-  const form = make("form", { className: "edit" });
-  const row = make("div", { className: "row" });
-  const cancel = make("button", { type: "button", className: "press is-usual", textContent: "Cancel" });
-  row.append(cancel, make("button", { className: "press is-primary", textContent: "Save" }));
-  form.append(area, row);
-  const content = article.querySelector(".content");
-  const before = [...content.childNodes];
-  content.replaceChildren(form);
-  const restore = () => content.replaceChildren(...before);
-  cancel.addEventListener("click", restore);
-  area.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
-      event.preventDefault();
-      form.requestSubmit();
-    } else if (event.key === "Escape") {
-      event.stopPropagation();
-      restore();
-    }
-  });
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    if (!area.value.trim() || area.value === text) return restore();
-    return save(form, { ...what, text: area.value });
-  });
-  area.focus();
-  form.scrollIntoView({ block: "nearest" });
-}
-
-// The list keeps a form that is being written in when its message changes, until it is saved.
-async function save(form, what) {
-  form.dataset.saved = "yes";
-  try {
-    await order("edit", what);
-  } catch (error) {
-    delete form.dataset.saved;
-    at("status").textContent = error.message;
-  }
-}
-
 function editLast(list) {
   const article = list.lastOf(here.viewer);
-  if (article?.querySelector('[data-do="edit"]')) act(article, "edit");
+  if (article?.querySelector('[data-do="edit"]')) act(article, "edit").catch(complain);
 }
 
 function confirmed() {
@@ -311,7 +273,7 @@ document.addEventListener("click", (event) => {
     : button.dataset.action !== undefined ? press(button, article)
     : button.dataset.do ? act(article, button.dataset.do)
     : null;
-  done?.catch((error) => (at("status").textContent = error.message));
+  done?.catch(complain);
 });
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || at("ask").open) return;
@@ -342,8 +304,12 @@ at("menu").addEventListener("click", () => {
 });
 window.addEventListener("hashchange", () => arrive().catch(lost));
 
-function lost(error) {
+function complain(error) {
   at("status").textContent = error.message;
+}
+
+function lost(error) {
+  complain(error);
   at("offline").hidden = false;
 }
 
