@@ -1,18 +1,15 @@
-"""The local Slack delivers as Slack does: to one connection, acked in 3 s, or again."""
+"""The local Slack delivers over sockets as Slack does: to one, acked in 3 s, or again."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Sequence
 
 import aiohttp
 import pytest
-from aiohttp import web as http_server
-from slack_sdk.signature import SignatureVerifier
 
-from kimibot.sandbox.slack import APP_TOKEN, BOT, SIGNING_SECRET, LocalSlack
-from tests.sandbox.slack_app import DEV, http_app, slack_and_app, socket_app
+from kimibot.sandbox.slack import APP_TOKEN, BOT, LocalSlack
+from tests.sandbox.slack_app import DEV, slack_and_app, socket_app
 
 
 async def test_a_mention_comes_twice_with_different_event_ids() -> None:
@@ -249,87 +246,6 @@ async def test_a_handshake_can_be_stalled() -> None:
         await slack.configure(stall_handshakes=False)
         socket = await connecting
         await socket.close()
-
-
-async def test_http_deliveries_carry_a_signature_that_the_sdk_accepts() -> None:
-    accepted = []
-
-    async def answer(request: http_server.Request) -> http_server.Response:
-        verifier = SignatureVerifier(SIGNING_SECRET)
-        headers = dict(request.headers)
-        accepted.append(verifier.is_valid_request(await request.read(), headers))
-        return http_server.Response()
-
-    async with slack_and_app() as (slack, _), http_app(slack, answer):
-        await slack.say("ana", "@kimibot", "hello")
-        await slack.until(lambda: acked(slack))
-
-        assert accepted == [True]
-
-
-async def test_a_failed_http_delivery_is_made_again_with_retry_headers() -> None:
-    seen = []
-
-    async def answer(request: http_server.Request) -> http_server.Response:
-        headers = request.headers
-        seen.append((headers.get("X-Slack-Retry-Num"), headers.get("X-Slack-Retry-Reason")))
-        return http_server.Response(status=500 if len(seen) == 1 else 200)
-
-    async with (
-        slack_and_app(redelivery_seconds=(0.0,)) as (slack, _),
-        http_app(slack, answer),
-    ):
-        await slack.say("ana", "@kimibot", "hello")
-        await slack.until(lambda: acked(slack))
-
-        assert seen == [(None, None), ("1", "http_error")]
-
-
-async def test_a_slow_http_delivery_has_timed_out() -> None:
-    async def answer(_: http_server.Request) -> http_server.Response:
-        await asyncio.sleep(3600)
-        return http_server.Response()
-
-    async with (
-        slack_and_app(ack_timeout_seconds=0.05) as (slack, _),
-        http_app(slack, answer),
-    ):
-        await slack.say("ana", "@kimibot", "hello")
-        await slack.until(lambda: given_up(slack))
-
-        assert [record.failure for record in await slack.deliveries()] == ["http_timeout"]
-
-
-async def test_an_unreachable_request_url_has_no_connection() -> None:
-    async def answer(_: http_server.Request) -> http_server.Response:
-        return http_server.Response()
-
-    async with slack_and_app() as (slack, _):
-        async with http_app(slack, answer):
-            pass
-        await slack.say("ana", "@kimibot", "hello")
-        await slack.until(lambda: given_up(slack))
-
-        assert [record.failure for record in await slack.deliveries()] == ["connection_failed"]
-
-
-async def test_an_app_can_forbid_to_deliver_again() -> None:
-    async def answer(_: http_server.Request) -> http_server.Response:
-        return http_server.Response(status=500, headers={"X-Slack-No-Retry": "1"})
-
-    async with slack_and_app(redelivery_seconds=(0.0,)) as (slack, _), http_app(slack, answer):
-        await slack.say("ana", "@kimibot", "hello")
-        await slack.until(lambda: given_up(slack))
-
-        assert len(await slack.deliveries()) == 1
-
-
-async def test_a_request_url_is_verified_by_a_challenge() -> None:
-    async def answer(request: http_server.Request) -> http_server.Response:
-        return http_server.Response(text=json.loads(await request.read())["challenge"])
-
-    async with slack_and_app() as (slack, _), http_app(slack, answer):
-        assert await slack.verify_request_url()
 
 
 async def socket_url(slack: LocalSlack, http: aiohttp.ClientSession) -> str:
