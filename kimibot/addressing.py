@@ -24,7 +24,9 @@ def is_for_us(message: Message, us: Us) -> bool:
 
 def is_follow_up(message: Message, facts: ThreadFacts, follow_ups: FollowUps) -> bool:
     """Whether a message that does not mention us is an ask, in a thread of ours."""
-    if message.speaker is not Speaker.PERSON or facts.muted or message.mentions:
+    if message.speaker is not Speaker.PERSON or not facts.is_begun:
+        return False
+    if facts.muted or message.mentions:
         return False
     if follow_ups is not FollowUps.AUTO:
         return follow_ups is FollowUps.ALWAYS

@@ -152,9 +152,12 @@ class ThreadFacts:
 
     `speakers` are the people and apps that have spoken in it, without us. `previous_speaker` is
     who said the message before; `previous_asker` is whom we answered there, if that was us.
+    `is_begun` tells whether anybody had asked us by then: the thread may be older than our part
+    in it, and an event may come late.
     """
 
     thread_id: int
+    is_begun: bool = True
     muted: bool = False
     speakers: frozenset[str] = frozenset()
     previous_speaker: Speaker | None = None

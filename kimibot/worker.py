@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -63,6 +64,7 @@ class Worker:
         self._woken: set[int] = set()
         self._fences: dict[int, int] = {}
         self._is_draining = False
+        self._stopped = asyncio.Event()
 
     def wake(self, thread_id: int) -> None:
         """Something was queued in this thread: claim it now, or right after what runs there."""
@@ -75,10 +77,14 @@ class Worker:
         self._threads[thread_id] = task
 
     async def run(self) -> None:
-        """Sweep and renew until cancelled."""
+        """Sweep and renew until `stop`."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._sweep_for_ever())
-            group.create_task(self._renew_for_ever())
+            group.create_task(self._sweep())
+            group.create_task(self._renew_claims())
+
+    def stop(self) -> None:
+        """Let `run` end, after what it is asking the database just now."""
+        self._stopped.set()
 
     async def drain(self, seconds: float) -> None:
         """Take nothing more; let what runs end, and after `seconds` hand the rest over.
@@ -95,20 +101,25 @@ class Worker:
         if self._threads:
             await asyncio.wait(list(self._threads.values()), timeout=seconds)
 
-    async def _sweep_for_ever(self) -> None:
-        while True:
+    async def _sweep(self) -> None:
+        while not self._stopped.is_set():
             try:
                 for thread_id in await self._journal.claimable():
                     self.wake(thread_id)
             except DatabaseUnavailable as error:
                 log.warning("sweep: %s", error)
-            await asyncio.sleep(self._lease.sweep_seconds)
+            await self._pause(self._lease.sweep_seconds)
 
-    async def _renew_for_ever(self) -> None:
-        while True:
-            await asyncio.sleep(self._lease.renew_seconds)
+    async def _renew_claims(self) -> None:
+        while not self._stopped.is_set():
+            await self._pause(self._lease.renew_seconds)
             if self._fences:
                 await self._renew(dict(self._fences))
+
+    async def _pause(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._stopped.wait()
 
     async def _renew(self, fences: Mapping[int, int]) -> None:
         try:

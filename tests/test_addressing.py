@@ -65,3 +65,10 @@ def test_always_answers_every_follow_up_and_mention_none() -> None:
 
     assert is_follow_up(MESSAGE, bo_spoke_before, FollowUps.ALWAYS)
     assert not is_follow_up(MESSAGE, ALONE, FollowUps.MENTION)
+
+
+@pytest.mark.parametrize("follow_ups", list(FollowUps))
+def test_what_was_said_before_anybody_asked_us_is_no_ask_even_when_it_comes_late(
+    follow_ups: FollowUps,
+) -> None:
+    assert not is_follow_up(MESSAGE, replace(ALONE, is_begun=False), follow_ups)

@@ -90,8 +90,8 @@ async def running(journal: Journal, answers: Answers) -> AsyncIterator[Worker]:
     try:
         yield worker
     finally:
-        task.cancel()
-        await asyncio.wait({task})
+        worker.stop()
+        await task
 
 
 @in_virtual_time

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -52,7 +52,7 @@ _MESSAGE_BEFORE = (
     .order_by(messages.c.ts.desc())
     .limit(1)
 )
-_REPLIES = select(turns.c.asker, turns.c.reply_ts).where(
+_REPLIES = select(turns.c.ts, turns.c.asker, turns.c.reply_ts).where(
     turns.c.thread_id == bindparam("thread_id")
 )
 _REQUEUE = (
@@ -89,9 +89,11 @@ async def thread_facts(
         return None
     span = {"thread_id": row.id, "before_ts": before_ts}
     speakers = await connection.scalars(_SPEAKERS, {**span, "us": Speaker.US})
-    speaker, asker = await _who_was_before(connection, span)
+    ours = (await connection.execute(_REPLIES, {"thread_id": row.id})).all()
+    speaker, asker = await _who_was_before(connection, span, ours)
     return ThreadFacts(
         thread_id=row.id,
+        is_begun=any(turn.ts < before_ts for turn in ours),
         muted=row.muted,
         speakers=frozenset(speakers),
         previous_speaker=speaker,
@@ -152,12 +154,11 @@ async def open_asks(connection: AsyncConnection) -> int:
 
 
 async def _who_was_before(
-    connection: AsyncConnection, span: dict[str, Any]
+    connection: AsyncConnection, span: dict[str, Any], ours_in_thread: Sequence[Any]
 ) -> tuple[Speaker | None, str]:
     """Our replies are looked up by their parts: an answer has its row only once it is whole."""
     row = (await connection.execute(_MESSAGE_BEFORE, span)).one_or_none()
-    replies = await connection.execute(_REPLIES, {"thread_id": span["thread_id"]})
-    parts = [(ts, reply.asker) for reply in replies for ts in reply.reply_ts]
+    parts = [(ts, turn.asker) for turn in ours_in_thread for ts in turn.reply_ts]
     ours = max((part for part in parts if part[0] < span["before_ts"]), default=("", ""))
     if row is not None and row.ts > ours[0]:
         return Speaker(row.speaker), ""
