@@ -87,9 +87,10 @@ class Busy(KimiError):
 
 
 class ServerFault(KimiError):
-    """The endpoint had a fault on its side."""
+    """The endpoint had a fault on its side. `retry_after_seconds` as with Busy."""
 
     name = "server_fault"
+    retry_after_seconds: float | None = None
 
 
 class RequestRefused(KimiError):

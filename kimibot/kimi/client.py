@@ -16,9 +16,9 @@ import httpx
 from kimibot import __version__
 from kimibot.conversation import ChatMessage, Delta, Retry
 from kimibot.errors import BadSettings, KimiError
-from kimibot.kimi.faults import transport_faults
+from kimibot.kimi.exchange import Exchange
 from kimibot.kimi.providers import Provider, provider_named
-from kimibot.kimi.reading import Clock, Limits, Reading, Timers, refusal
+from kimibot.kimi.reading import Clock, Limits, Patience, Reading, Timers, refusal
 from kimibot.kimi.retrying import Failed, RetryPolicy
 from kimibot.kimi.wire import request_body
 
@@ -93,7 +93,7 @@ async def open_kimi(
         try:
             yield kimi
         finally:
-            await kimi.wait_for_closings()
+            await kimi.wait_closed()
 
 
 class Kimi:
@@ -128,7 +128,7 @@ class Kimi:
         self._limits = limits
         self._chance = chance
         self._policy = RetryPolicy(max_retries, limits.unreachable_seconds, chance.random)
-        self._closings: set[asyncio.Task[None]] = set()
+        self._exchanges: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
     async def stream(
@@ -156,11 +156,11 @@ class Kimi:
             try:
                 yield reading
             finally:
-                await self._close(reading.close)
+                await reading.close()
 
-    async def wait_for_closings(self) -> None:
-        """Those of streams whose task was cancelled once more while it closed."""
-        await asyncio.gather(*self._closings)
+    async def wait_closed(self) -> None:
+        """Until the last connection is free, also of those whose asker did not wait for it."""
+        await asyncio.gather(*self._exchanges, return_exceptions=True)
 
     async def _open(self, body: bytes, on_retry: OnRetry | None) -> Reading:
         """Try until the model has begun to answer, as often as the policy says."""
@@ -186,39 +186,31 @@ class Kimi:
     async def _try(self, body: bytes, timers: Timers) -> Reading:
         """One request, read as far as the model's first event."""
         patience = timers.first_event()
+        exchange = self._exchange(body)
         try:
-            async with asyncio.timeout(timers.left_seconds(patience)):
-                with transport_faults():
-                    response = await self._send(body)
-        except TimeoutError:
-            raise patience.error from None
-        try:
+            response = await self._head(exchange, timers, patience)
             if not response.is_success:
-                raise await refusal(response, self._key)
-            reading = Reading(response, timers, self._key)
+                raise await refusal(exchange, response, self._key)
+            reading = Reading(exchange, response.headers, timers, self._key)
             await reading.begin(patience)
         except BaseException:
-            await self._close(response.aclose)
+            await exchange.close()
             raise
         return reading
 
-    async def _send(self, body: bytes) -> httpx.Response:
+    def _exchange(self, body: bytes) -> Exchange:
         request = self._http.build_request("POST", self._url, content=body)
-        return await self._http.send(request, stream=True)
+        exchange = Exchange(self._http, request)
+        self._exchanges.add(exchange.task)
+        exchange.task.add_done_callback(self._exchanges.discard)
+        return exchange
 
-    async def _close(self, close: Callable[[], Awaitable[None]]) -> None:
-        """Close in a task of its own, so that a second cancellation can't keep it from ending."""
-        closing = asyncio.create_task(_closed(close))
-        self._closings.add(closing)
-        closing.add_done_callback(self._closings.discard)
-        await asyncio.shield(closing)
-
-
-async def _closed(close: Callable[[], Awaitable[None]]) -> None:
-    try:
-        await close()
-    except Exception:  # the connection is gone either way, and the answer's end is decided
-        log.debug("a connection did not close cleanly", exc_info=True)
+    async def _head(self, exchange: Exchange, timers: Timers, patience: Patience) -> httpx.Response:
+        try:
+            async with asyncio.timeout(timers.left_seconds(patience)):
+                return await exchange.head()
+        except TimeoutError:
+            raise patience.error from None
 
 
 def _headers(key: str) -> dict[str, str]:

@@ -163,7 +163,7 @@ def fault(status: int, headers: Headers, text: str) -> KimiError:
         status=status,
         code=codes[0] if codes else "",
     )
-    if isinstance(error, Busy):
+    if isinstance(error, (Busy, ServerFault)):
         error.retry_after_seconds = _retry_after_seconds(headers, message)
     return error
 

@@ -12,11 +12,11 @@ import httpx
 from kimibot.conversation import Delta
 from kimibot.errors import CutOff, KimiError, NoFirstEvent, TooSlow
 from kimibot.kimi.body import AnswerBody
-from kimibot.kimi.faults import fault, transport_faults
+from kimibot.kimi.exchange import Exchange
+from kimibot.kimi.faults import Headers, fault
 
 ERROR_BODY_BYTES = 64 * 1024
 ERROR_BODY_SECONDS = 10.0
-LAST_BYTES_SECONDS = 0.05
 
 Clock = Callable[[], float]
 
@@ -81,11 +81,10 @@ class Timers:
 class Reading:
     """The deltas of one response. Raises KimiError where the answer is not whole."""
 
-    def __init__(self, response: httpx.Response, timers: Timers, key: str) -> None:
-        self._response = response
+    def __init__(self, exchange: Exchange, headers: Headers, timers: Timers, key: str) -> None:
+        self._exchange = exchange
         self._timers = timers
-        self._body = AnswerBody(response.headers, key)
-        self._pieces = response.aiter_bytes()
+        self._body = AnswerBody(headers, key)
         self._patience = timers.first_event()
         self._events_seen = 0
         self._has_grace = False
@@ -111,17 +110,13 @@ class Reading:
         return self._body.deltas.popleft()
 
     async def close(self) -> None:
-        """Free the connection: for the next answer if this one is over, else by closing it."""
-        if self._body.is_over:
-            await self._read_last_bytes()
-        await self._response.aclose()
+        await self._exchange.close(is_whole=self._body.is_over)
 
     async def _read(self) -> None:
         self._renew_patience()
         try:
             async with asyncio.timeout(self._timers.left_seconds(self._patience)):
-                with transport_faults():
-                    piece = await anext(self._pieces, None)
+                piece = await self._exchange.piece()
         except TimeoutError:
             self._body.fail(self._patience.error)
         except KimiError as error:
@@ -138,26 +133,13 @@ class Reading:
             self._patience = self._timers.idle()
         self._events_seen = self._body.events
 
-    async def _read_last_bytes(self) -> None:
-        """The end of the body has mostly come with [DONE], and is a connection's way back."""
-        with suppress(TimeoutError, KimiError):
-            async with asyncio.timeout(LAST_BYTES_SECONDS):
-                with transport_faults():
-                    while await anext(self._pieces, None) is not None:
-                        pass
 
-
-async def refusal(response: httpx.Response, key: str) -> KimiError:
+async def refusal(exchange: Exchange, response: httpx.Response, key: str) -> KimiError:
     """The error of a response that is none of status 200, from as much of it as comes."""
-    pieces = response.aiter_bytes()
     text = bytearray()
     with suppress(TimeoutError, KimiError):
         async with asyncio.timeout(ERROR_BODY_SECONDS):
-            with transport_faults():
-                while len(text) < ERROR_BODY_BYTES:
-                    piece = await anext(pieces, None)
-                    if piece is None:
-                        break
-                    text += piece
+            while len(text) < ERROR_BODY_BYTES and (piece := await exchange.piece()) is not None:
+                text += piece
     said = text.decode(errors="replace")
     return fault(response.status_code, response.headers, said.replace(key, "…") if key else said)

@@ -64,7 +64,7 @@ class RetryPolicy:
 
     def _wait_seconds(self, failed: Failed) -> float | None:
         error = failed.error
-        if isinstance(error, Busy) and error.retry_after_seconds is not None:
+        if isinstance(error, (Busy, ServerFault)) and error.retry_after_seconds is not None:
             wish = error.retry_after_seconds
             return self._jittered(wish) if wish <= LONGEST_RETRY_AFTER_SECONDS else None
         # The help centre's own advice for 429 is 1, 2, 4, 8 s.

@@ -83,6 +83,9 @@ class ModelServer:
     def play(self, *scripts: Script) -> None:
         self.scripts = list(scripts)
 
+    def has_got(self, requests: int) -> bool:
+        return len(self.requests) >= requests
+
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         self.open_connections += 1
