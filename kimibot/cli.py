@@ -109,9 +109,9 @@ def _add_database(commands: Any) -> None:
 
 
 def _run_bot(_options: argparse.Namespace) -> int:
-    from kimibot.service import run
-
     settings = Settings.load(os.environ, DOTENV)
+    from kimibot.service import run  # takes its time, which a wrong setting need not wait for
+
     logs.configure(settings.log_level, settings.log_format, settings.secrets)
     for warning in settings.warnings:
         log.warning("%s", warning)

@@ -14,6 +14,7 @@ import yaml
 
 from kimibot import __version__
 from kimibot.cli import main
+from kimibot.settings import variables
 from kimibot.slack.manifest import manifest
 from kimibot.storage import open_database
 
@@ -22,9 +23,8 @@ from kimibot.storage import open_database
 def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Every command runs where there is no `.env`, in an environment that sets nothing."""
     monkeypatch.chdir(tmp_path)
-    for name in os.environ:
-        if name.startswith(("SLACK_", "KIMI", "DATABASE_URL", "ACEDATACLOUD_")):
-            monkeypatch.delenv(name)
+    for name in variables():
+        monkeypatch.delenv(name, raising=False)
     return tmp_path
 
 
