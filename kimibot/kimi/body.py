@@ -179,7 +179,9 @@ class AnswerBody:
             reasoning = self._reasoning.feed(reasoning)
         if unmarked.reasoning:
             reasoning = (reasoning or "") + unmarked.reasoning
-        self._say(dataclasses.replace(delta, content=unmarked.content, reasoning=reasoning))
+        if (unmarked.content, reasoning) != (delta.content, delta.reasoning):
+            delta = dataclasses.replace(delta, content=unmarked.content, reasoning=reasoning)
+        self._say(delta)
         if delta.finish_reason:
             self.is_finished = True
             self._flush()

@@ -62,24 +62,12 @@ async def open_kimi(
     appended to the first. The environment's proxy variables are honoured, as httpx does. Raises
     BadSettings for an address or a key that no request can carry.
     """
-    limits, chance = limits or Limits(), chance or Chance()
-    place = provider_named(provider)
-    key = _bare(api_key)
-    async with httpx.AsyncClient(
-        headers=_headers(key),
-        timeout=httpx.Timeout(
-            None, connect=limits.connect_seconds, write=WRITE_SECONDS, pool=POOL_SECONDS
-        ),
-        limits=httpx.Limits(
-            max_connections=concurrency + SPARE_CONNECTIONS,
-            max_keepalive_connections=KEPT_ALIVE,
-            keepalive_expiry=KEEP_ALIVE_SECONDS,
-        ),
-        follow_redirects=False,
-    ) as http:
+    limits, place, key = limits or Limits(), provider_named(provider), _bare(api_key)
+    url = _url(base_url or place.base_url)
+    async with _http_client(key, concurrency, limits) as http:
         kimi = Kimi(
             http,
-            url=_url(base_url or place.base_url),
+            url=url,
             key=key,
             place=place,
             model=model or place.model,
@@ -88,12 +76,12 @@ async def open_kimi(
             concurrency=concurrency,
             max_retries=max_retries,
             limits=limits,
-            chance=chance,
+            chance=chance or Chance(),
         )
         try:
             yield kimi
         finally:
-            await kimi.wait_closed()
+            await kimi.close()
 
 
 class Kimi:
@@ -128,7 +116,7 @@ class Kimi:
         self._limits = limits
         self._chance = chance
         self._policy = RetryPolicy(max_retries, limits.unreachable_seconds, chance.random)
-        self._exchanges: set[asyncio.Task[None]] = set()
+        self._exchanges: set[Exchange] = set()
 
     @asynccontextmanager
     async def stream(
@@ -158,9 +146,9 @@ class Kimi:
             finally:
                 await reading.close()
 
-    async def wait_closed(self) -> None:
-        """Until the last connection is free, also of those whose asker did not wait for it."""
-        await asyncio.gather(*self._exchanges, return_exceptions=True)
+    async def close(self) -> None:
+        """Free the last connections: those whose asker went away without waiting for it."""
+        await asyncio.gather(*(exchange.close() for exchange in self._exchanges))
 
     async def _open(self, body: bytes, on_retry: OnRetry | None) -> Reading:
         """Try until the model has begun to answer, as often as the policy says."""
@@ -201,8 +189,8 @@ class Kimi:
     def _exchange(self, body: bytes) -> Exchange:
         request = self._http.build_request("POST", self._url, content=body)
         exchange = Exchange(self._http, request)
-        self._exchanges.add(exchange.task)
-        exchange.task.add_done_callback(self._exchanges.discard)
+        self._exchanges.add(exchange)
+        exchange.task.add_done_callback(lambda _: self._exchanges.discard(exchange))
         return exchange
 
     async def _head(self, exchange: Exchange, timers: Timers, patience: Patience) -> httpx.Response:
@@ -211,6 +199,22 @@ class Kimi:
                 return await exchange.head()
         except TimeoutError:
             raise patience.error from None
+
+
+def _http_client(key: str, concurrency: int, limits: Limits) -> httpx.AsyncClient:
+    """No limit on reading: its timer starts again with each byte, and pings are bytes."""
+    return httpx.AsyncClient(
+        headers=_headers(key),
+        timeout=httpx.Timeout(
+            None, connect=limits.connect_seconds, write=WRITE_SECONDS, pool=POOL_SECONDS
+        ),
+        limits=httpx.Limits(
+            max_connections=concurrency + SPARE_CONNECTIONS,
+            max_keepalive_connections=KEPT_ALIVE,
+            keepalive_expiry=KEEP_ALIVE_SECONDS,
+        ),
+        follow_redirects=False,
+    )
 
 
 def _headers(key: str) -> dict[str, str]:

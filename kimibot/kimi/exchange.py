@@ -24,6 +24,7 @@ class Exchange:
     def __init__(self, http: httpx.AsyncClient, request: httpx.Request) -> None:
         self._items: asyncio.Queue[httpx.Response | bytes | KimiError | None]
         self._items = asyncio.Queue(READ_AHEAD)
+        self._is_cancelled = False
         self.task = asyncio.create_task(self._run(http, request))
 
     async def head(self) -> httpx.Response:
@@ -41,13 +42,16 @@ class Exchange:
     async def close(self, *, is_whole: bool = False) -> None:
         """Free the connection: by closing it, or for the next request if its answer is whole.
 
+        May be called again, by whoever wants to see it closed.
         The end of the body has mostly come with the last event, so waiting for it is short.
         """
         try:
             if is_whole:
                 await asyncio.wait({self.task}, timeout=LAST_BYTES_SECONDS)
         finally:
-            self.task.cancel()
+            if not self._is_cancelled:
+                self._is_cancelled = True
+                self.task.cancel()
         await asyncio.wait({self.task})
 
     async def _next(self) -> httpx.Response | bytes | None:

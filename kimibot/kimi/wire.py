@@ -136,12 +136,13 @@ def _arguments(value: object) -> str:
 
 def _usage(value: object) -> Usage | None:
     """Tokens; None where nothing was counted, which is not zero."""
-    fields = _mapping(value)
-    cached = _count(fields.get("cached_tokens"))
+    if not isinstance(value, dict):
+        return None
+    cached = _count(value.get("cached_tokens"))
     if cached is None:
-        cached = _count(_mapping(fields.get("prompt_tokens_details")).get("cached_tokens"))
+        cached = _count(_mapping(value.get("prompt_tokens_details")).get("cached_tokens"))
     usage = Usage(
-        _count(fields.get("prompt_tokens")), _count(fields.get("completion_tokens")), cached
+        _count(value.get("prompt_tokens")), _count(value.get("completion_tokens")), cached
     )
     return None if usage == Usage() else usage
 
