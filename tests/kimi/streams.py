@@ -23,3 +23,19 @@ def chunk(delta: dict[str, Any] | None = None, finish: str | None = None, **more
 
 def says(text: str) -> bytes:
     return chunk({"content": text})
+
+
+COMPLETION = json.dumps(
+    {
+        "id": "msg_fake",
+        "object": "chat.completion",
+        "choices": [
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": "Hello", "reasoning_content": "The"},
+                "finish_reason": "stop",
+            }
+        ],
+        "usage": {"prompt_tokens": 172, "completion_tokens": 168},
+    }
+).encode()
