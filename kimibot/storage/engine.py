@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import sqlite3
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from uuid import uuid4
 
-from sqlalchemy import Connection, StaticPool, event, make_url, text
+from sqlalchemy import AsyncAdaptedQueuePool, make_url, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from kimibot.storage.exclusive import FileLock
 from kimibot.storage.faults import is_busy, translated
+from kimibot.storage.sqlite import BUSY_SECONDS, sqlite_engine, switch_foreign_keys
 from kimibot.storage.urls import driver_url, is_in_memory
 
 READ_SECONDS = 10.0
@@ -21,7 +23,6 @@ WRITE_SECONDS = 15.0
 MIGRATION_SECONDS = 600.0
 
 _CONNECT_SECONDS = 5.0
-_SQLITE_BUSY_SECONDS = 0.2
 _SQLITE_READERS = 4
 _POSTGRESQL_CONNECTIONS = 10
 _POSTGRESQL_SESSION = {
@@ -43,7 +44,7 @@ def open_database(url: str, *, alone: bool = True) -> Database:
     if not with_driver.startswith("sqlite"):
         return _open_postgresql(with_driver)
     if is_in_memory(with_driver):
-        return _open_memory(with_driver)
+        return _open_memory()
     return _open_file(with_driver, alone=alone)
 
 
@@ -61,7 +62,7 @@ class Database:
         *,
         one_writer: bool = False,
         one_connection: bool = False,
-        file_lock: FileLock | None = None,
+        on_close: Callable[[], None] | None = None,
     ) -> None:
         lock = asyncio.Lock()
         free: AbstractAsyncContextManager[None] = nullcontext()
@@ -69,7 +70,7 @@ class Database:
         self._writer = writer
         self._turn_to_write = lock if one_writer or one_connection else free
         self._turn_to_read = lock if one_connection else free
-        self._file_lock = file_lock
+        self._on_close = on_close
 
     @asynccontextmanager
     async def reading(
@@ -130,8 +131,8 @@ class Database:
         """Closes all connections and lets the next process in."""
         await self._reader.dispose()
         await self._writer.dispose()
-        if self._file_lock is not None:
-            self._file_lock.release()
+        if self._on_close is not None:
+            self._on_close()
 
 
 @asynccontextmanager
@@ -148,8 +149,7 @@ async def _limit(seconds: float) -> AsyncIterator[float]:
 async def _begin(connection: AsyncConnection, deadline: float) -> None:
     """Tries again while another process writes to the SQLite file, as long as time allows.
 
-    Each try waits inside SQLite, where a cancellation can't reach it: so none is begun that could
-    last longer than the deadline.
+    No try is begun that could outlast the deadline.
     """
     loop = asyncio.get_running_loop()
     while True:
@@ -157,7 +157,7 @@ async def _begin(connection: AsyncConnection, deadline: float) -> None:
             await connection.begin()
             return
         except DBAPIError as error:
-            if not is_busy(error) or loop.time() + _SQLITE_BUSY_SECONDS > deadline:
+            if not is_busy(error) or loop.time() + BUSY_SECONDS > deadline:
                 raise
 
 
@@ -166,61 +166,38 @@ async def _no_foreign_keys(connection: AsyncConnection) -> AsyncIterator[None]:
     if connection.dialect.name != "sqlite":
         yield
         return
-    driver: Any = (await connection.get_raw_connection()).driver_connection
-    await driver.execute("PRAGMA foreign_keys = OFF")
+    await switch_foreign_keys(connection, on=False)
     try:
         yield
     finally:
         await connection.rollback()
-        await driver.execute("PRAGMA foreign_keys = ON")
+        await switch_foreign_keys(connection, on=True)
 
 
 def _open_file(url: str, *, alone: bool) -> Database:
     path = Path(make_url(url).database or "").resolve()
     absolute = make_url(url).set(database=str(path)).render_as_string(hide_password=False)
-    file_lock = FileLock(path) if alone else None
-    writer = _sqlite(absolute, "BEGIN IMMEDIATE", pool_size=1, max_overflow=0)
-    reader = _sqlite(absolute, "BEGIN", pool_size=_SQLITE_READERS, max_overflow=0)
-    event.listen(reader.sync_engine, "connect", _forbid_writing)
-    return Database(reader, writer, one_writer=True, file_lock=file_lock)
-
-
-def _open_memory(url: str) -> Database:
-    engine = _sqlite(url, "BEGIN IMMEDIATE", poolclass=StaticPool)
-    return Database(engine, engine, one_connection=True)
-
-
-def _sqlite(url: str, begin: str, **pool: Any) -> AsyncEngine:
-    engine = create_async_engine(
-        url, hide_parameters=True, connect_args={"timeout": _SQLITE_BUSY_SECONDS}, **pool
+    unlock = FileLock(path).release if alone else None
+    writer = sqlite_engine(absolute, begin="BEGIN IMMEDIATE", pool_size=1, max_overflow=0)
+    reader = sqlite_engine(
+        absolute, begin="BEGIN", read_only=True, pool_size=_SQLITE_READERS, max_overflow=0
     )
-
-    def begin_transaction(connection: Connection) -> None:
-        connection.exec_driver_sql(begin)
-
-    event.listen(engine.sync_engine, "connect", _prepare_sqlite)
-    event.listen(engine.sync_engine, "begin", begin_transaction)
-    return engine
+    return Database(reader, writer, one_writer=True, on_close=unlock)
 
 
-def _prepare_sqlite(connection: Any, _record: object) -> None:
-    """Takes transactions out of the hands of Python's driver, which begins them too late.
-
-    https://docs.sqlalchemy.org/en/21/dialects/sqlite.html#serializable-isolation-savepoints-transactional-ddl
-    """
-    connection.isolation_level = None
-    for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
-        _pragma(connection, pragma)
-
-
-def _forbid_writing(connection: Any, _record: object) -> None:
-    _pragma(connection, "query_only = ON")
-
-
-def _pragma(connection: Any, pragma: str) -> None:
-    cursor = connection.cursor()
-    cursor.execute(f"PRAGMA {pragma}")
-    cursor.close()
+def _open_memory() -> Database:
+    """One connection does all, and another keeps the contents when that one has to be replaced."""
+    name = f"file:kimibot-{uuid4().hex}?mode=memory&cache=shared"
+    keeper = sqlite3.connect(name, uri=True)
+    url = f"sqlite+aiosqlite:///{name}&uri=true"
+    engine = sqlite_engine(
+        url,
+        begin="BEGIN IMMEDIATE",
+        poolclass=AsyncAdaptedQueuePool,
+        pool_size=1,
+        max_overflow=0,
+    )
+    return Database(engine, engine, one_connection=True, on_close=keeper.close)
 
 
 def _open_postgresql(url: str) -> Database:

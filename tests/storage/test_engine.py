@@ -40,6 +40,12 @@ def locked_by_another(url: str) -> Iterator[sqlite3.Connection]:
         yield other
 
 
+async def tasks_that_never_end() -> set[asyncio.Task[object]]:
+    """What still runs beside the test, after time enough to close a connection."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    return (await asyncio.wait(others, timeout=5))[1] if others else set()
+
+
 async def test_what_is_written_is_there_for_the_next_reader(database: Database) -> None:
     async with database.writing() as connection:
         await connection.execute(insert(threads), a_thread("C1"))
@@ -122,6 +128,28 @@ async def test_writers_cancelled_at_any_step_block_nobody(database: Database) ->
 
     async with database.writing(give_up_seconds=5) as connection:
         assert await channels(connection) == []
+
+
+async def test_writers_cancelled_twice_block_nobody(database: Database) -> None:
+    """The second cancellation meets the connection while it is being closed."""
+
+    async def write(number: int) -> None:
+        async with database.writing() as connection:
+            await connection.execute(insert(threads), a_thread(f"C{number}"))
+            await connection.execute(delete(threads))
+
+    for steps in range(5, 25):
+        task = asyncio.create_task(write(steps))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        for _ in range(3):
+            task.cancel()
+            await asyncio.sleep(0)
+        await asyncio.wait([task])
+
+    async with database.writing(give_up_seconds=5) as connection:
+        assert await channels(connection) == []
+    assert await tasks_that_never_end() == set()
 
 
 async def test_a_row_that_breaks_a_rule_is_told_without_its_content(database: Database) -> None:
@@ -282,6 +310,23 @@ async def test_a_database_in_memory_serves_readers_and_writers_alike(url: str) -
     assert await Store(second).open_asks() == 0
     await first.close()
     await second.close()
+
+
+async def test_a_database_in_memory_outlives_a_cancelled_writer() -> None:
+    database = open_database("sqlite://")
+    await upgrade(database)
+    await ask(Store(database), 1)
+    for steps in range(20):
+        task = asyncio.create_task(ask(Store(database), 2))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task])
+
+    await ask(Store(database), 2)
+
+    assert await Store(database).open_asks() == 2
+    await database.close()
 
 
 async def test_a_server_that_is_not_there_is_unavailable() -> None:
