@@ -81,6 +81,7 @@ class SlackMessages:
             text=plain(text),
         )
 
+
 def _metadata(turn_id: str, part: int) -> dict[str, Any]:
     return {"event_type": METADATA_TYPE, "event_payload": {"turn": turn_id, "part": part}}
 
@@ -90,10 +91,8 @@ def _part_of(message: Mapping[str, Any], turn_id: str) -> int | None:
     payload = metadata.get("event_payload") or {}
     if metadata.get("event_type") != METADATA_TYPE or payload.get("turn") != turn_id:
         return None
-    try:
-        return int(payload.get("part"))
-    except (TypeError, ValueError):
-        return None
+    part = payload.get("part")
+    return part if isinstance(part, int) else None
 
 
 def _content(view: View) -> dict[str, Any]:

@@ -121,7 +121,7 @@ class WebApi:
 def _translated(method: str, error: SlackApiError) -> SlackError:
     """Slack's codes, as far as somebody treats them differently."""
     response = error.response
-    status = getattr(response, "status_code", None) or getattr(response, "status", 0)
+    status = int(getattr(response, "status_code", 0) or getattr(response, "status", 0))
     body = getattr(response, "data", None)
     body = body if isinstance(body, dict) else {}
     code = str(body.get("error") or f"http_{status}")
@@ -145,8 +145,8 @@ def _kind(code: str) -> type[SlackError]:
 
 def _retry_after_seconds(response: Any) -> float:
     headers = getattr(response, "headers", None) or {}
-    given = {name.lower(): value for name, value in headers.items()}.get("retry-after")
+    given = {name.lower(): value for name, value in headers.items()}.get("retry-after", "")
     try:
         return max(1.0, float(given))
-    except (TypeError, ValueError):
+    except ValueError:
         return _DEFAULT_RETRY_AFTER_SECONDS

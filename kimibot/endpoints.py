@@ -1,0 +1,50 @@
+"""The HTTP endpoints: health, readiness, and Slack's events where there is no socket."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+from aiohttp import web
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+MOST_BODY_BYTES = 4 * 1024 * 1024
+
+
+@asynccontextmanager
+async def serve(
+    host: str,
+    port: int,
+    *,
+    is_ready: Callable[[], Awaitable[str]],
+    slack_events: Handler | None,
+) -> AsyncIterator[int]:
+    """Listen while the block runs; yields the port. `is_ready` says what is missing, or "".
+
+    Raises OSError when the port is taken.
+    """
+    app = web.Application(client_max_size=MOST_BODY_BYTES)
+    app.router.add_get("/healthz", _healthz)
+    app.router.add_get("/readyz", _readyz(is_ready))
+    if slack_events is not None:
+        app.router.add_post("/slack/events", slack_events)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=2.0)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, host, port)
+        await site.start()
+        yield runner.addresses[0][1]
+    finally:
+        await runner.cleanup()
+
+
+async def _healthz(_: web.Request) -> web.Response:
+    return web.Response(text="ok\n")
+
+
+def _readyz(is_ready: Callable[[], Awaitable[str]]) -> Handler:
+    async def handle(_: web.Request) -> web.Response:
+        missing = await is_ready()
+        return web.Response(status=503 if missing else 200, text=f"{missing or 'ready'}\n")
+
+    return handle

@@ -1,0 +1,184 @@
+"""`kimibot demo --script`: a fixed conversation in the terminal, checked at every step.
+
+A mention, a follow-up from memory, an error with Try again, and a kill -9 in mid-answer.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+from kimibot.sandbox.demo.processes import Process, bot_environment, counterparts, started
+from kimibot.sandbox.slack import LocalSlackControls
+
+Say = Callable[[str], None]
+Fields = dict[str, Any]
+
+CHANNEL = "#dev"
+ASKER = "ana"
+STEP_SECONDS = 60.0
+AT_REST_SECONDS = 2.5
+KIMI_OPTIONS = ("--speed", "4")
+SHORT_LEASE = {
+    "KIMIBOT_LEASE_SECONDS": "4",
+    "KIMIBOT_RENEW_SECONDS": "1",
+    "KIMIBOT_SWEEP_SECONDS": "0.5",
+}
+"""So that the restarted bot takes over what the killed one left, without a long wait."""
+
+
+class Unexpected(Exception):
+    """The thread does not show what it should."""
+
+
+async def play_script(*, say: Say) -> int:
+    """Play it; 0 when the thread showed everything it should, 1 otherwise."""
+    with tempfile.TemporaryDirectory(prefix="kimibot-script-") as folder:
+        try:
+            async with AsyncExitStack() as stack:
+                both = counterparts(
+                    port=0, with_local_kimi=True, stack=stack, kimi_options=KIMI_OPTIONS
+                )
+                parts = await stack.enter_async_context(both)
+                environment = bot_environment(parts, Path(folder) / "script.db") | SHORT_LEASE
+                slack = await stack.enter_async_context(LocalSlackControls(parts.slack_url))
+                await _Play(slack, environment, say).all()
+        except (Unexpected, RuntimeError, TimeoutError) as error:
+            say(f"FAILED: {error or 'nothing happened in time'}")
+            return 1
+    say("All as it should be.")
+    return 0
+
+
+class _Play:
+    """The conversation, step by step."""
+
+    def __init__(self, slack: LocalSlackControls, environment: Mapping[str, str], say: Say) -> None:
+        self._slack = slack
+        self._environment = environment
+        self._say = say
+
+    async def all(self) -> None:
+        async with self._bot() as bot:
+            await bot.wait_for("socket open")
+            self._say(f"The bot is connected (process {bot.pid}).")
+            await self._mention_and_follow_up()
+            await self._error_and_try_again()
+            root = await self._kill_in_mid_answer(bot)
+        async with self._bot() as bot:
+            await bot.wait_for("socket open")
+            self._say(f"\nThe bot is back (process {bot.pid}).")
+            await self._finished_in_place(root)
+            self._ended_cleanly(await bot.end())
+
+    async def _mention_and_follow_up(self) -> None:
+        root = await self._ask("@kimibot When do I answer 409 and when 422?")
+        await self._answer(root, replies=1)
+        await self._ask("What did I ask before?", root)
+        if "422" not in await self._answer(root, replies=2):
+            raise Unexpected("the follow-up does not know the first question")
+
+    async def _error_and_try_again(self) -> None:
+        root = await self._ask("@kimibot Show me a flaky 500")
+        failed = await self._reply(root, lambda reply: _has_button(reply, "try_again"))
+        self._show(failed)
+        if "trace:" not in _note(failed):
+            raise Unexpected("the error has no trace id")
+        self._say("  ana      (presses Try again)")
+        await self._slack.click(ASKER, CHANNEL, failed["ts"], "try_again")
+        await self._reply(root, lambda reply: bool(_body(reply)) and not _note(reply))
+        await self._answer(root, replies=1)
+        again = (await self._replies(root))[0]
+        if again["ts"] != failed["ts"]:
+            raise Unexpected("the second try is not in the place of the first")
+
+    async def _kill_in_mid_answer(self, bot: Process) -> str:
+        root = await self._ask("@kimibot How would you build a job queue on PostgreSQL?")
+        half = await self._reply(root, lambda reply: len(_body(reply)) > 300)
+        os.kill(bot.pid, signal.SIGKILL)
+        await bot.running.wait()
+        self._show(half)
+        self._say(f"           (kill -9 {bot.pid}, in mid-answer)")
+        return root
+
+    async def _finished_in_place(self, root: str) -> None:
+        before = await self._replies(root)
+        await self._answer(root, replies=1)
+        replies = await self._replies(root)
+        if [reply["ts"] for reply in replies][: len(before)] != [reply["ts"] for reply in before]:
+            raise Unexpected("the half-written reply was not finished in its place")
+        self._say(f"           ({len(replies)} messages, each of them once)")
+
+    async def _ask(self, text: str, root: str | None = None) -> str:
+        self._say(f"\n  {ASKER:8} {text}")
+        return await self._slack.say(ASKER, CHANNEL, text, thread_ts=root)
+
+    async def _answer(self, root: str, *, replies: int) -> str:
+        """The newest reply, once there are so many and it has stopped growing."""
+        reply = await self._reply(root, lambda reply: bool(_body(reply)), replies)
+        while not await self._is_at_rest():
+            reply = (await self._replies(root))[-1]
+        self._show(reply)
+        return _body(reply)
+
+    async def _reply(
+        self, root: str, is_wanted: Callable[[Fields], bool], replies: int = 1
+    ) -> Fields:
+        async def look() -> Fields | None:
+            found = await self._replies(root)
+            return found[-1] if len(found) >= replies and is_wanted(found[-1]) else None
+
+        return await self._slack.until(look, STEP_SECONDS)
+
+    async def _replies(self, root: str) -> list[Fields]:
+        """The bot's messages in the thread, oldest first."""
+        thread = await self._slack.thread(CHANNEL, root)
+        return [message for message in thread if message.get("bot_id")]
+
+    async def _is_at_rest(self) -> bool:
+        before = await self._slack.revision()
+        return await self._slack.wait_for_change(before, AT_REST_SECONDS) == before
+
+    def _show(self, reply: Fields) -> None:
+        words = [word for word in (_shortened(_body(reply)), _note(reply)) if word]
+        self._say(f"  kimibot  {(chr(10) + ' ' * 11).join(words)}")
+
+    def _ended_cleanly(self, code: int) -> None:
+        self._say(f"\nThe bot was told to end, and ended with {code}.")
+        if code != 0:
+            raise Unexpected("SIGTERM does not end in 0")
+
+    def _bot(self) -> AbstractAsyncContextManager[Process]:
+        return started("the bot", ["-m", "kimibot", "run"], environment=self._environment)
+
+
+def _body(reply: Fields) -> str:
+    """The text of the model in a reply, without our own words below it."""
+    blocks = reply.get("blocks") or []
+    return "".join(block["text"] for block in blocks if block["type"] == "markdown")
+
+
+def _note(reply: Fields) -> str:
+    """Our own words in a reply."""
+    blocks = reply.get("blocks") or []
+    elements = [e for block in blocks if block["type"] == "context" for e in block["elements"]]
+    return " · ".join(element["text"].replace("\n", " · ") for element in elements)
+
+
+def _has_button(reply: Fields, action_id: str) -> bool:
+    blocks = reply.get("blocks") or []
+    elements = [e for block in blocks if block["type"] == "actions" for e in block["elements"]]
+    return any(element["action_id"] == action_id for element in elements)
+
+
+def _shortened(text: str) -> str:
+    lines = text.strip().splitlines()
+    if not lines:
+        return ""
+    more = f"  … ({len(lines)} lines)" if len(lines) > 1 else ""
+    return lines[0][:90] + more

@@ -1,0 +1,299 @@
+"""Puts the bot together, runs it, drains it: the one module that knows every part."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import resource
+import signal
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from importlib import resources
+from uuid import uuid4
+
+from slack_bolt.async_app import AsyncApp
+from slack_sdk.web.async_client import AsyncWebClient
+
+from kimibot import endpoints, texts
+from kimibot.accepting import Accepting
+from kimibot.addressing import FollowUps
+from kimibot.answering import Answering, Limits
+from kimibot.buttons import Buttons
+from kimibot.conversation import Thread, Us
+from kimibot.errors import (
+    BadSettings,
+    FateUnknown,
+    NotConnected,
+    RateLimited,
+    SlackError,
+    StorageError,
+)
+from kimibot.kimi.client import Kimi, open_kimi
+from kimibot.kimi.reading import Limits as KimiLimits
+from kimibot.live_reply import LiveReply, Posted
+from kimibot.pacing import Pacing
+from kimibot.settings import Settings
+from kimibot.slack.app import build_app
+from kimibot.slack.http import events_endpoint
+from kimibot.slack.identity import identify
+from kimibot.slack.messages import SlackMessages
+from kimibot.slack.parts import part
+from kimibot.slack.socket import Hearing, Socket
+from kimibot.slack.web_api import WebApi, open_web_api
+from kimibot.slack.workspace import SlackWorkspace
+from kimibot.storage.engine import Database, open_database
+from kimibot.storage.migrate import pending, upgrade
+from kimibot.storage.store import Store
+from kimibot.worker import Lease, Worker
+
+log = logging.getLogger(__name__)
+
+FILES_BESIDE_STREAMS = 200
+"""Open files that are not a stream of Kimi's: Slack, the database, sockets of the endpoints."""
+
+
+@dataclass(slots=True)
+class Bot:
+    """All parts, put together."""
+
+    settings: Settings
+    us: Us
+    database: Database
+    worker: Worker
+    app: AsyncApp
+    socket: Socket | None
+    port: int = 0
+    is_draining: bool = False
+
+    async def what_is_missing(self) -> str:
+        """Why we are not ready for events, or ""."""
+        if self.is_draining:
+            return "draining"
+        try:
+            await self.database.ping()
+        except StorageError:
+            return "the database does not answer"
+        if self.socket is not None and not await self.socket.is_open():
+            return "the socket is not open"
+        return ""
+
+
+async def run(settings: Settings) -> int:
+    """Run until SIGTERM or SIGINT; 0 then. Raises BadSettings for what is wrong at the start."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    async with open_bot(settings) as bot:
+        await stop.wait()
+        await drain(bot)
+    log.info("stopped")
+    return 0
+
+
+@asynccontextmanager
+async def open_bot(settings: Settings) -> AsyncIterator[Bot]:
+    """The running bot. Raises BadSettings with a line for each thing that is wrong."""
+    async with AsyncExitStack() as stack:
+        _allow_open_files(settings.kimi_concurrency)
+        database = await _open_database(settings, stack)
+        bot = await _assemble(settings, database, stack)
+        running = asyncio.create_task(bot.worker.run())
+        stack.push_async_callback(_stop, bot.worker, running)
+        await _listen(bot, stack)
+        yield bot
+
+
+async def drain(bot: Bot) -> None:
+    """Stop taking, let what runs end, hand the rest over."""
+    log.info("draining")
+    bot.is_draining = True
+    if bot.socket is not None:
+        await bot.socket.close()
+    await bot.worker.drain(bot.settings.drain_seconds)
+
+
+async def _open_database(settings: Settings, stack: AsyncExitStack) -> Database:
+    """SQLite is brought up to date by ourselves, PostgreSQL by `kimibot db upgrade`."""
+    url = settings.database_url.get_secret_value()
+    try:
+        database = open_database(url)
+        stack.push_async_callback(database.close)
+        if url.startswith("sqlite"):
+            await upgrade(database)
+        elif await pending(database):
+            raise BadSettings(["DATABASE_URL: the tables are not up to date: kimibot db upgrade"])
+    except (ValueError, StorageError) as error:
+        raise BadSettings([f"DATABASE_URL: {error}"]) from error
+    return database
+
+
+async def _assemble(settings: Settings, database: Database, stack: AsyncExitStack) -> Bot:
+    """From the outside in: the edges, then the story between them, then who is told of events."""
+    pacing, hearing, store = Pacing(), Hearing(time.time), Store(database)
+    client = await stack.enter_async_context(_open_web_api(settings))
+    web_api = WebApi(client, pacing)
+    us = await _identify(web_api)
+    kimi = await stack.enter_async_context(_open_kimi(settings))
+    messages = SlackMessages(web_api, pacing)
+    workspace = SlackWorkspace(
+        web_api, pacing, us, messages, connected_since=hearing.since, clock=time.monotonic
+    )
+    answering = Answering(
+        memory=store,
+        model=kimi,
+        workspace=workspace,
+        replies=partial(_open_reply, messages, pacing),
+        system_prompt=_system_prompt(settings),
+        limits=_limits(settings),
+        now=_now,
+    )
+    worker = Worker(store, answering.answer, owner=uuid4().hex, lease=_lease(settings))
+    app = _build_app(settings, client, us, store, worker, messages)
+    socket = _socket(settings, app, hearing)
+    return Bot(settings, us, database, worker, app, socket)
+
+
+def _open_web_api(settings: Settings) -> AbstractAsyncContextManager[AsyncWebClient]:
+    return open_web_api(
+        settings.slack_bot_token.get_secret_value(),
+        base_url=settings.slack_api_url,
+        timeout_seconds=settings.slack_timeout_seconds,
+    )
+
+
+def _open_kimi(settings: Settings) -> AbstractAsyncContextManager[Kimi]:
+    return open_kimi(
+        provider=settings.kimi_provider,
+        api_key=settings.kimi_api_key.get_secret_value(),
+        base_url=settings.kimi_base_url,
+        model=settings.kimi_model,
+        effort=settings.kimi_reasoning_effort or "",
+        max_completion_tokens=settings.kimi_max_completion_tokens,
+        concurrency=settings.kimi_concurrency,
+        max_retries=settings.kimi_max_retries,
+        limits=KimiLimits(
+            connect_seconds=settings.kimi_connect_timeout_seconds,
+            first_event_seconds=settings.kimi_first_event_timeout_seconds,
+            idle_seconds=settings.kimi_idle_timeout_seconds,
+            answer_seconds=settings.kimi_answer_timeout_seconds,
+        ),
+    )
+
+
+async def _identify(web_api: WebApi) -> Us:
+    try:
+        return await identify(web_api)
+    except (NotConnected, FateUnknown, RateLimited) as error:
+        raise BadSettings([f"SLACK_API_URL: Slack does not answer ({error.code})"]) from error
+    except SlackError as error:
+        raise BadSettings([f"SLACK_BOT_TOKEN: Slack says {error.code}"]) from error
+
+
+def _open_reply(
+    messages: SlackMessages,
+    pacing: Pacing,
+    thread: Thread,
+    turn_id: str,
+    *,
+    reply_ts: Sequence[str],
+    on_posted: Posted,
+) -> LiveReply:
+    return LiveReply(
+        thread,
+        turn_id,
+        messages=messages,
+        pacing=pacing,
+        split=part,
+        sign=texts.thinking,
+        on_posted=on_posted,
+        reply_ts=reply_ts,
+    )
+
+
+def _system_prompt(settings: Settings) -> str:
+    """Our own prompt, then the operator's."""
+    own = resources.files("kimibot").joinpath("system_prompt.md").read_text(encoding="utf-8")
+    return f"{own.strip()}\n\n{settings.instructions}".strip()
+
+
+def _limits(settings: Settings) -> Limits:
+    """What is left of the context for reading when the answer has its share."""
+    for_reading = settings.kimi_context_tokens - settings.kimi_max_completion_tokens
+    return Limits(
+        budget_tokens=max(for_reading, settings.kimi_context_tokens // 4),
+        max_ask_age_seconds=settings.max_ask_age_seconds,
+    )
+
+
+def _lease(settings: Settings) -> Lease:
+    return Lease(settings.lease_seconds, settings.renew_seconds, settings.sweep_seconds)
+
+
+def _build_app(
+    settings: Settings,
+    client: AsyncWebClient,
+    us: Us,
+    store: Store,
+    worker: Worker,
+    messages: SlackMessages,
+) -> AsyncApp:
+    accepting = Accepting(store, us, FollowUps(settings.follow_ups), worker.wake, _now)
+    buttons = Buttons(store, messages.whisper, worker.wake)
+    secret = settings.slack_signing_secret
+    return build_app(
+        client,
+        us,
+        accept=accepting.accept,
+        actions={texts.TRY_AGAIN: buttons.try_again},
+        signing_secret=None
+        if settings.socket_mode or secret is None
+        else secret.get_secret_value(),
+    )
+
+
+def _socket(settings: Settings, app: AsyncApp, hearing: Hearing) -> Socket | None:
+    token = settings.slack_app_token
+    return Socket(app, token.get_secret_value(), hearing) if token is not None else None
+
+
+async def _listen(bot: Bot, stack: AsyncExitStack) -> None:
+    """The endpoints first, so that a look at them tells how far we are; then the socket."""
+    settings = bot.settings
+    slack_events = None if settings.socket_mode else events_endpoint(bot.app)
+    serving = endpoints.serve(
+        settings.host, settings.port, is_ready=bot.what_is_missing, slack_events=slack_events
+    )
+    try:
+        bot.port = await stack.enter_async_context(serving)
+    except OSError as error:
+        raise BadSettings([f"PORT: can't listen on {settings.host}:{settings.port}"]) from error
+    log.info("listening on %s:%s", settings.host, bot.port)
+    if bot.socket is not None:
+        stack.push_async_callback(bot.socket.close)
+        await bot.socket.open()
+
+
+async def _stop(worker: Worker, running: asyncio.Task[None]) -> None:
+    """Hand over what still runs, then let the sweep end."""
+    await worker.drain(seconds=0)
+    worker.stop()
+    await running
+
+
+def _allow_open_files(concurrency: int) -> None:
+    """Each stream of Kimi's is an open file: take what the system allows, and say if it is few."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = concurrency + FILES_BESIDE_STREAMS
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, hard), hard))
+    if hard < wanted:
+        log.warning("only %s open files are allowed: lower KIMI_CONCURRENCY", hard)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

@@ -1,0 +1,122 @@
+"""Builds the Bolt app: every event is stored before Slack gets its acknowledgement.
+
+Bolt acknowledges an event by itself and runs its listener in a task that nobody awaits, so there
+are no listeners for events: a global middleware stores the message and answers 200, or raises,
+and then Slack gets no acknowledgement and delivers again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from slack_bolt.async_app import AsyncApp
+from slack_bolt.authorization import AuthorizeResult
+from slack_bolt.response import BoltResponse
+from slack_sdk.web.async_client import AsyncWebClient
+
+from kimibot.conversation import Message, Us
+from kimibot.slack.events import read
+
+log = logging.getLogger(__name__)
+
+Accept = Callable[[Message], Awaitable[object]]
+Press = Callable[[str, str], Awaitable[None]]
+"""What a press of one of our buttons leads to: the button's value, and who pressed it."""
+
+
+def build_app(
+    client: AsyncWebClient,
+    us: Us,
+    *,
+    accept: Accept,
+    actions: Mapping[str, Press],
+    signing_secret: str | None,
+) -> AsyncApp:
+    """The app for Socket Mode (no signing secret) and for signed HTTP requests."""
+    with _quiet_bolt():
+        app = AsyncApp(
+            client=_without_token(client),
+            signing_secret=signing_secret or "",
+            request_verification_enabled=signing_secret is not None,
+            authorize=_constant_authorization(us, client.token or ""),
+            ignoring_self_events_enabled=False,  # ours are dropped first of all, in `read`
+            attaching_conversation_kwargs_enabled=False,
+        )
+    app.use(_storing(us, accept))
+    for action_id, press in actions.items():
+        app.action(action_id)(_listener(press))
+    return app
+
+
+@contextmanager
+def _quiet_bolt() -> Iterator[None]:
+    """Bolt finds SLACK_BOT_TOKEN in the environment by itself, and warns that it is not used."""
+    logger = logging.getLogger("slack_bolt.AsyncApp")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def _without_token(client: AsyncWebClient) -> AsyncWebClient:
+    """With a token beside an authorization Bolt warns, and takes the authorization's."""
+    return AsyncWebClient(
+        base_url=client.base_url,
+        session=client.session,
+        proxy=client.proxy,
+        timeout=client.timeout,
+        retry_handlers=[],
+    )
+
+
+def _constant_authorization(us: Us, token: str) -> Callable[..., Awaitable[AuthorizeResult]]:
+    """What `auth.test` said at the start: asked again at each event, a failing call would make
+    Bolt acknowledge the event and lose it."""
+    result = AuthorizeResult(
+        enterprise_id=None,
+        team_id=us.team,
+        bot_user_id=us.user_id,
+        bot_id=us.bot_id,
+        bot_token=token,
+    )
+
+    async def authorize() -> AuthorizeResult:
+        return result
+
+    return authorize
+
+
+def _storing(us: Us, accept: Accept) -> Callable[..., Awaitable[BoltResponse]]:
+    async def store(
+        body: dict[str, Any], next_: Callable[[], Awaitable[BoltResponse]]
+    ) -> BoltResponse:
+        kind = body.get("type")
+        if kind == "event_callback":
+            message = read(body, us)
+            if message is not None:
+                await accept(message)
+            return BoltResponse(status=200)
+        if kind == "app_rate_limited":
+            log.warning("Slack holds events back: more than 30,000 in an hour")
+            return BoltResponse(status=200)
+        return await next_()
+
+    return store
+
+
+def _listener(press: Press) -> Callable[..., Awaitable[None]]:
+    """Acknowledged after the press has been acted on: what was acknowledged is not lost."""
+
+    async def pressed(
+        ack: Callable[[], Awaitable[object]], body: dict[str, Any], action: dict[str, Any]
+    ) -> None:
+        user = str((body.get("user") or {}).get("id") or "")
+        await press(str(action.get("value") or ""), user)
+        await ack()
+
+    return pressed

@@ -1,0 +1,95 @@
+"""Turns what Slack delivers into a message, or nothing if it is not something said.
+
+https://docs.slack.dev/apis/events-api and https://docs.slack.dev/reference/events/message
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from kimibot.conversation import Message, Speaker, Thread, Us
+from kimibot.slack.rich_text import read_said
+from kimibot.slack.shapes import Shape, shape, shapes, string
+
+_TYPES = ("message", "app_mention")
+_SAID = (None, "", "file_share", "thread_broadcast", "me_message", "bot_message")
+"""Subtypes of messages that somebody said; all others tell of joins, topics, edits, deletions."""
+
+_SYSTEM_USERS = ("USLACKBOT", "USLACK")
+_TS = re.compile(r"\d{1,20}\.\d{1,20}")
+
+
+def read(payload: Mapping[str, Any], us: Us) -> Message | None:
+    """The message of an `event_callback`, or None if it is not something that others have said.
+
+    Never raises, whatever the payload.
+    """
+    if not isinstance(payload, Mapping) or payload.get("type") != "event_callback":
+        return None
+    event = shape(payload, "event")
+    channel, ts = string(event, "channel"), string(event, "ts")
+    root_ts = string(event, "thread_ts") or ts
+    if not channel or not _TS.fullmatch(root_ts) or not _is_said(event, us):
+        return None
+    is_direct = event.get("channel_type") == "im" or channel.startswith("D")
+    thread = Thread(us.team, channel, root_ts)
+    return _message(event, thread, is_direct, string(payload, "event_id"))
+
+
+def read_reply(message: Mapping[str, Any], thread: Thread, us: Us) -> Message | None:
+    """A message of `conversations.replies`, or None if it is ours or not something said.
+
+    Never raises, whatever the message.
+    https://docs.slack.dev/reference/methods/conversations.replies
+    """
+    if not isinstance(message, Mapping) or not _is_said(message, us):
+        return None
+    return _message(message, thread, thread.channel.startswith("D"), "")
+
+
+def is_ours(event: Mapping[str, Any], us: Us) -> bool:
+    """Whether the event is the echo of a post or an edit of our own. Costs next to nothing.
+
+    The deletion of one of our messages is not: somebody else may have deleted it.
+    """
+    if event.get("subtype") == "message_changed":
+        event = shape(event, "message")
+    profile = shape(event, "bot_profile")
+    return bool(
+        (us.user_id and event.get("user") == us.user_id)
+        or (us.bot_id and us.bot_id in (event.get("bot_id"), profile.get("id")))
+        or (us.app_id and us.app_id in (event.get("app_id"), profile.get("app_id")))
+    )
+
+
+def _is_said(event: Shape, us: Us) -> bool:
+    return (
+        not is_ours(event, us)
+        and event.get("type") in _TYPES
+        and event.get("subtype") in _SAID
+        and not event.get("hidden")
+        and event.get("user") not in _SYSTEM_USERS
+        and _TS.fullmatch(string(event, "ts")) is not None
+    )
+
+
+def _message(event: Shape, thread: Thread, is_direct: bool, event_id: str) -> Message | None:
+    """Who has a bot id is an app, whatever else the event says; a post with a person's token
+    has an app id too."""
+    bot_id, user = string(event, "bot_id"), string(event, "user")
+    said = read_said(event)
+    is_empty = not said.text.strip() and not shapes(event, "files")
+    if not (bot_id or user) or is_empty:
+        return None
+    return Message(
+        thread=thread,
+        ts=string(event, "ts"),
+        speaker=Speaker.APP if bot_id else Speaker.PERSON,
+        author=bot_id or user,
+        text=said.text,
+        mentions=frozenset(said.mentions),
+        is_direct=is_direct,
+        event_id=event_id,
+    )

@@ -1,0 +1,105 @@
+"""What Slack knows beyond our rows: who people are, and what was said in a thread before us."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from kimibot.conversation import Message, Thread, Us
+from kimibot.errors import SlackError
+from kimibot.pacing import Pacing
+from kimibot.slack.events import read_reply
+from kimibot.slack.markdown import plain
+from kimibot.slack.messages import SlackMessages
+from kimibot.slack.web_api import WebApi
+
+NAME_SECONDS = 3600.0
+"""A name is looked up again after an hour."""
+
+NAMES_WAIT_SECONDS = 3.0
+"""An answer does not wait longer for names; who is still unknown then is an id."""
+
+
+class SlackWorkspace:
+    """Reads from Slack. `connected_since` says since when we have heard every event."""
+
+    def __init__(
+        self,
+        web_api: WebApi,
+        pacing: Pacing,
+        us: Us,
+        messages: SlackMessages,
+        *,
+        connected_since: Callable[[], float],
+        clock: Callable[[], float],
+    ) -> None:
+        self._web_api = web_api
+        self._pacing = pacing
+        self._us = us
+        self._messages = messages
+        self._clock = clock
+        self._names: dict[str, tuple[float, str]] = {}
+        self.connected_since = connected_since
+
+    async def names(self, ids: Collection[str]) -> Mapping[str, str]:
+        """Display names; whoever can't be looked up in time is left out."""
+        unknown = [id_ for id_ in ids if id_.startswith(("U", "W")) and not self._is_fresh(id_)]
+        if unknown:
+            lookups = [asyncio.create_task(self._look_up(id_)) for id_ in unknown]
+            _, late = await asyncio.wait(lookups, timeout=NAMES_WAIT_SECONDS)
+            for lookup in late:
+                lookup.cancel()
+        return {id_: self._names[id_][1] for id_ in ids if id_ in self._names}
+
+    async def read_thread(self, thread: Thread) -> list[Message]:
+        """Everything that others have said in the thread, oldest first. Raises SlackError."""
+        said: list[Message] = []
+        cursor: str | None = None
+        while True:
+            page = await self._web_api.read(
+                "conversations.replies",
+                channel=thread.channel,
+                ts=thread.root_ts,
+                limit=200,
+                cursor=cursor,
+            )
+            found = [read_reply(reply, thread, self._us) for reply in page.get("messages") or []]
+            said += [message for message in found if message is not None]
+            cursor = (page.get("response_metadata") or {}).get("next_cursor") or None
+            if cursor is None:
+                return said
+
+    async def find(self, thread: Thread, turn_id: str) -> Mapping[int, str]:
+        return await self._messages.find(thread, turn_id)
+
+    async def tell(self, user: str, text: str) -> None:
+        """A direct message. Raises SlackError."""
+        await self._pacing.call("conversations.open")
+        opened = await self._web_api.call("conversations.open", users=user)
+        channel = str((opened.get("channel") or {}).get("id") or user)
+        await self._pacing.call("chat.postMessage", channel)
+        await self._web_api.call(
+            "chat.postMessage",
+            channel=channel,
+            text=plain(text),
+            unfurl_links=False,
+            unfurl_media=False,
+        )
+
+    def _is_fresh(self, id_: str) -> bool:
+        known = self._names.get(id_)
+        return known is not None and self._clock() - known[0] < NAME_SECONDS
+
+    async def _look_up(self, id_: str) -> None:
+        """A failed look-up is remembered too: the next turn must not wait for it again."""
+        try:
+            user = (await self._web_api.read("users.info", user=id_)).get("user") or {}
+        except SlackError:
+            user = {}
+        self._names[id_] = (self._clock(), _name(user) or id_)
+
+def _name(user: Mapping[str, Any]) -> str:
+    profile = user.get("profile") or {}
+    names = (profile.get("display_name"), profile.get("real_name"), user.get("real_name"))
+    return str(next((name for name in (*names, user.get("name")) if name), ""))
