@@ -1,9 +1,11 @@
 """SQL of the claim: who works on a thread, under which number, and how its turns end.
 
 The order of statements is the protocol. Whoever stores an ask tries the claim afterwards; whoever
-keeps an answer counts the queued turns after the release. So an ask that is stored at any moment
-is seen by one of the two. It needs READ COMMITTED, where each statement sees what was committed
-before it (https://www.postgresql.org/docs/current/transaction-iso.html).
+keeps an answer looks for queued turns after the release. So an ask that is stored at any moment is
+seen by one of the two. On PostgreSQL that needs READ COMMITTED, where each statement sees what was
+committed before it, and a claim that waits for the row first: an UPDATE skips a row that its
+condition did not match at the start, even while somebody is about to commit the change that makes
+it match (https://www.postgresql.org/docs/current/transaction-iso.html).
 """
 
 from __future__ import annotations
@@ -42,6 +44,11 @@ _CLAIMABLE = (
     .where(is_open, _is_free)
     .group_by(turns.c.thread_id)
     .order_by(func.min(turns.c.accepted_at))
+)
+_WAIT_FOR_ROW = (
+    select(threads.c.id)
+    .where(threads.c.id == bindparam("thread_id"))
+    .with_for_update(key_share=True)
 )
 _TAKE = (
     update(threads)
@@ -154,6 +161,8 @@ async def claim(
     connection: AsyncConnection, thread_id: int, owner: str, lease_seconds: float
 ) -> Claim | None:
     """The thread and all its open turns; None if somebody has it or nothing is to be done."""
+    if connection.dialect.name == "postgresql":
+        await connection.execute(_WAIT_FOR_ROW, {"thread_id": thread_id})
     taking = {"thread_id": thread_id, "owner": owner, "lease_seconds": lease_seconds}
     row = (await connection.execute(_TAKE, taking)).one_or_none()
     if row is None:
