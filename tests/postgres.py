@@ -154,12 +154,17 @@ class _Server:
         self._run("pg_ctl", "stop", "--wait", "--mode=immediate")
 
     def _reachable(self, programs: Path) -> Path:
-        """`nobody` can't enter every folder in which root installs packages."""
+        """`nobody` can't enter every folder in which root installs packages.
+
+        The programs look for their libraries beside the package, so both are copied.
+        """
         if self._user is None or self._can_run(programs):
             return programs
-        copy = self._folder / "programs"
-        shutil.copytree(programs.parent, copy, symlinks=True)
-        return copy / programs.name
+        package = programs.parents[1]
+        for folder in (package, package.with_name(f"{package.name}.libs")):
+            if folder.is_dir():
+                shutil.copytree(folder, self._folder / folder.name)
+        return self._folder / programs.relative_to(package.parent)
 
     def _can_run(self, programs: Path) -> bool:
         try:
