@@ -115,6 +115,18 @@ async def test_blocks_and_text_can_be_given_as_they_are_stored() -> None:
         assert rich["blocks"] == [markdown("m")]
 
 
+async def test_a_channel_opened_meanwhile_has_the_staff_and_the_bot_in_it() -> None:
+    async with slack_and_app() as (slack, web):
+        channel = await slack.open_channel("#new")
+        await slack.say("ana", "#new", "@kimibot hi")
+        posted = await web.chat_postMessage(channel=channel, text="hello")
+
+        assert posted["ok"]
+        assert [one["event"]["channel"] for one in await slack.events("app_mention")] == [channel]
+        with pytest.raises(ValueError, match="name_taken"):
+            await slack.open_channel("new")
+
+
 async def test_a_stranger_carries_their_own_team() -> None:
     async with slack_and_app() as (slack, _):
         await slack.say("sam", "#shared", "@kimibot hi")

@@ -139,6 +139,18 @@ class PeopleControls(Controlled):
         return workspace.direct_channel(workspace.person(user).id).id
 
     @control
+    async def open_channel(self, name: str) -> str:
+        """The id of a new public channel, with all people of the workspace and the bot in it."""
+        workspace = self.parts.workspace
+        if workspace.channel_named(name) is not None:
+            raise ValueError(f"name_taken: {name}")
+        ours = {p.id for p in workspace.people.values() if not (p.is_guest or p.is_stranger)}
+        channel = Channel(workspace.new_id("C0"), name.removeprefix("#"), members=ours)
+        workspace.channels[channel.id] = channel
+        workspace.revision.bump()
+        return channel.id
+
+    @control
     async def change_channel(
         self,
         channel: str,
