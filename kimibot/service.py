@@ -96,12 +96,15 @@ async def run(settings: Settings) -> int:
 
 
 @asynccontextmanager
-async def open_bot(settings: Settings) -> AsyncIterator[Bot]:
-    """The running bot. Raises BadSettings with a line for each thing that is wrong."""
+async def open_bot(settings: Settings, pacing: Pacing | None = None) -> AsyncIterator[Bot]:
+    """The running bot. Raises BadSettings with a line for each thing that is wrong.
+
+    `pacing` is for a Slack with other limits than Slack's own.
+    """
     async with AsyncExitStack() as stack:
         _allow_open_files(settings.kimi_concurrency)
         database = await _open_database(settings, stack)
-        bot = await _assemble(settings, database, stack)
+        bot = await _assemble(settings, database, pacing or Pacing(), stack)
         running = asyncio.create_task(bot.worker.run())
         stack.push_async_callback(_stop, bot.worker, running)
         await _listen(bot, stack)
@@ -132,9 +135,11 @@ async def _open_database(settings: Settings, stack: AsyncExitStack) -> Database:
     return database
 
 
-async def _assemble(settings: Settings, database: Database, stack: AsyncExitStack) -> Bot:
+async def _assemble(
+    settings: Settings, database: Database, pacing: Pacing, stack: AsyncExitStack
+) -> Bot:
     """From the outside in: the edges, then the story between them, then who is told of events."""
-    pacing, hearing, store = Pacing(), Hearing(time.time), Store(database)
+    hearing, store = Hearing(time.time), Store(database)
     client = await stack.enter_async_context(_open_web_api(settings))
     web_api = WebApi(client, pacing)
     us = await _identify(web_api)
