@@ -117,17 +117,7 @@ async def accept(
     await add_messages(connection, thread_id, [message])
     if not is_ask:
         return Accepted(thread_id)
-    turn = {
-        "id": new_id(),
-        "thread_id": thread_id,
-        "team": message.thread.team,
-        "channel": message.thread.channel,
-        "ts": message.ts,
-        "asker": message.author,
-        "event_id": message.event_id,
-        "state": QUEUED,
-        "accepted_at": now,
-    }
+    turn = _turn_row(new_id(), thread_id, message, now)
     added = await connection.execute(_ADD_TURN[connection.dialect.name], turn)
     return Accepted(thread_id, added.scalar_one_or_none())
 
@@ -177,3 +167,17 @@ async def _thread_id(connection: AsyncConnection, thread: Thread, *, open_it: bo
 
 def _key(thread: Thread) -> dict[str, Any]:
     return {"team": thread.team, "channel": thread.channel, "root_ts": thread.root_ts}
+
+
+def _turn_row(turn_id: str, thread_id: int, message: Message, now: datetime) -> dict[str, Any]:
+    return {
+        "id": turn_id,
+        "thread_id": thread_id,
+        "team": message.thread.team,
+        "channel": message.thread.channel,
+        "ts": message.ts,
+        "asker": message.author,
+        "event_id": message.event_id,
+        "state": QUEUED,
+        "accepted_at": now,
+    }

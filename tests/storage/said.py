@@ -42,6 +42,11 @@ def says(
     return Message(thread, ts(number), speaker, author, text, event_id=f"Ev{number}")
 
 
+def a_thread(channel: str) -> dict[str, str]:
+    """The least that the row of a thread needs."""
+    return {"team": "T1", "channel": channel, "root_ts": "1700000000.000100"}
+
+
 async def ask(
     store: Store, number: int, *, author: str = "U1", thread: Thread = THREAD
 ) -> Accepted:

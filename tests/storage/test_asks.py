@@ -1,10 +1,12 @@
+"""What comes in: stored once, queued once, with what was said before it."""
+
 from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import Table, func, select
 
 from kimibot.conversation import Message, Speaker, Thread
 from kimibot.storage import Database, Store
@@ -23,9 +25,9 @@ from tests.storage.said import (
 )
 
 
-async def count(database: Database, table: object) -> int:
+async def count(database: Database, table: Table) -> int:
     async with database.reading() as connection:
-        return (await connection.execute(select(func.count()).select_from(table))).scalar_one()  # type: ignore[arg-type]
+        return (await connection.execute(select(func.count()).select_from(table))).scalar_one()
 
 
 async def test_an_ask_opens_its_thread_and_queues_a_turn(store: Store) -> None:

@@ -53,9 +53,9 @@ class Owner:
         while claim is not None:
             if lease_seconds == LAPSED and self.chance.random() < 0.3:
                 return
-            claim = await self._finish(claim, lease_seconds)
+            claim = await self.finish(claim, lease_seconds)
 
-    async def _finish(self, claim: Claim, lease_seconds: float) -> Claim | None:
+    async def finish(self, claim: Claim, lease_seconds: float) -> Claim | None:
         number = self.chance.randrange(10_000, 990_000)
         try:
             following = await self.store.keep(
@@ -77,8 +77,6 @@ async def test_no_ask_is_lost_and_none_is_ended_twice(replicas: list[Database]) 
     ]
 
     await asyncio.gather(*heard)
-    for thread_id in await owners[0].store.claimable():
-        await owners[0].work(thread_id)
     await finish_what_the_dead_left(owners[0])
 
     async with replicas[0].reading() as connection:
@@ -111,11 +109,11 @@ class Faithful(Owner):
     async def work(self, thread_id: int) -> None:
         claim = await self.store.claim(thread_id, self.name, LEASE_SECONDS)
         while claim is not None:
-            claim = await self._finish(claim, LEASE_SECONDS)
+            claim = await self.finish(claim, LEASE_SECONDS)
 
 
 async def finish_what_the_dead_left(owner: Owner) -> None:
     while left := await owner.store.claimable():
-        claim = await claimed(owner.store, left[0], owner.name)
+        claim: Claim | None = await claimed(owner.store, left[0], owner.name)
         while claim is not None:
-            claim = await owner._finish(claim, LEASE_SECONDS)  # type: ignore[assignment]
+            claim = await owner.finish(claim, LEASE_SECONDS)

@@ -1,3 +1,5 @@
+"""Who works on a thread, and how its turns end."""
+
 from __future__ import annotations
 
 import asyncio

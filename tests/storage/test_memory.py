@@ -1,3 +1,5 @@
+"""What a thread remembers, and in which order."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,5 @@
+"""The way from no tables to the newest ones."""
+
 from __future__ import annotations
 
 import asyncio

@@ -1,3 +1,5 @@
+"""A database URL as people write it."""
+
 from __future__ import annotations
 
 import pytest
