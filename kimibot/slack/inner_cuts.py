@@ -36,15 +36,16 @@ _OPEN_TOKEN = re.compile(
 _BACKTICKS = re.compile(r"`+")
 
 
-def inner_cuts(line: str, end: int, is_code: bool) -> list[tuple[int, Rank]]:
-    """The places in `line` up to `end`, the first sign that no longer fits, in order.
+def inner_cuts(line: str, end: int, blank: int, *, is_code: bool) -> list[tuple[int, Rank]]:
+    """The places in `line` behind its first `blank` letters, up to `end`, in order.
 
-    Nothing behind that sign is looked at. A place within a link, an emoji's name or an inline
-    mark has the last rank. There is always one place: at worst within a grapheme.
+    `end` is the first letter that no longer fits: nothing behind it is looked at. A place within a
+    link, an emoji's name or an inline mark has the last rank. There is always one place: at worst
+    within a grapheme.
     """
     seen = line[: end + 1]
     starts = [match.start() for match in regex.finditer(r"\X", seen)][1:]
-    starts = [start for start in starts if start <= end] or [max(1, end)]
+    starts = [start for start in starts if blank < start <= end] or [max(1, end)]
     if is_code:
         return [(start, Rank.GRAPHEME) for start in starts]
     ranks = dict.fromkeys(_ends(_SPACE, seen), Rank.SPACE)

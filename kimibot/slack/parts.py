@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kimibot.slack.blocks import Extent, Kind, blocks, lines
+from kimibot.slack.blocks import Extent, Kind, blocks, lines, opening
 from kimibot.slack.inline import BREAK
 from kimibot.slack.inner_cuts import Rank, inner_cuts
 from kimibot.slack.ledger import Ledger, is_heading
@@ -57,7 +57,7 @@ def part(text: str, start: Cut, style: Style = Style.MARKDOWN) -> Part:
     end = _end(source, style)
     stop = len(text) if end is None else end.offset
     found = blocks(source.fed(stop))
-    is_reopened = bool(start.reopen)
+    is_reopened = bool(source.reopen)
     if style is Style.PLAIN:
         return Part(show_plain(found, is_reopened).rstrip(), end)
     body = show(found, is_reopened).rstrip()
@@ -94,11 +94,13 @@ class _Source:
 def _source(text: str, start: Cut) -> _Source:
     """Blank lines before a part are left out, and an absurd indent; not within code."""
     is_inner = _is_inner(text, start.offset)
-    if start.reopen:
-        return _Source(text, start.offset, start.reopen, is_inner)
     space = _space(text, start.offset)
     first = max(space.rfind("\n"), space.rfind("\r")) + 1
-    is_absurd = len(space) - first > _WIDEST_INDENT or start.offset + len(space) == len(text)
+    is_all = start.offset + len(space) == len(text)
+    is_absurd = is_all or len(space) - first > _WIDEST_INDENT
+    has_table_ended = (first > 0 or is_absurd) and opening(start.reopen) is None
+    if start.reopen and not has_table_ended:
+        return _Source(text, start.offset, start.reopen, is_inner)
     begin = start.offset + (len(space) if is_absurd else first)
     return _Source(text, begin, "", is_inner and first == 0)
 
@@ -166,13 +168,21 @@ def _inner_end(source: _Source, style: Style, places: Sequence[_Place], at: int,
     fits = ledger.room_in_line(line)
     found = list(places)
     if 0 < fits < len(line) or not places:
-        fits = min(fits, len(line) - 1)
-        reopen = ledger.fence.opening_line if ledger.fence else ""
-        share = (ledger.limit - ledger.size) / max(1, fits)
-        for inner, rank in inner_cuts(line, fits, bool(ledger.fence)):
-            found.append(_Place(Cut(at + inner, reopen), rank, ledger.size + inner * share))
-    for ranks, part_of_limit in _WISHES:
+        found += _inner_places(ledger, at, line, min(fits, len(line) - 1), at == source.begin)
+    for ranks, share in _WISHES:
         for place in reversed(found):
-            if place.rank in ranks and place.size >= part_of_limit * ledger.limit:
+            if place.rank in ranks and place.size >= share * ledger.limit:
                 return place.cut
     return Cut(at + len(line))
+
+
+def _inner_places(
+    ledger: Ledger, at: int, line: str, fits: int, is_first: bool
+) -> Iterator[_Place]:
+    """The places in the line; a part never ends before there is something to be seen in it."""
+    fence = ledger.fence
+    blank = len(line) - len(line.lstrip()) if is_first and not fence else 0
+    size_per_letter = (ledger.limit - ledger.size) / max(1, fits)
+    for inner, rank in inner_cuts(line, fits, blank, is_code=fence is not None):
+        cut = Cut(at + inner, fence.opening_line if fence else "")
+        yield _Place(cut, rank, ledger.size + inner * size_per_letter)

