@@ -17,7 +17,7 @@ from kimibot.slack.ledger import Ledger, is_heading
 from kimibot.slack.markdown import show, show_plain
 from kimibot.views import Cut, Part, Style
 
-__all__ = ["Cut", "Part", "Style", "part"]
+__all__ = ["Cut", "Part", "Style", "part", "settled"]
 
 _WISHES: Sequence[tuple[tuple[Rank, ...], float]] = (
     ((Rank.SENTENCE,), 1 / 2),
@@ -31,6 +31,7 @@ _WISHES: Sequence[tuple[tuple[Rank, ...], float]] = (
 )
 """Which places are taken first, and which share of the limit the part must have there."""
 
+_ANY_LINE = "x"
 _WIDEST_INDENT = 100
 _SPACE = re.compile(r"\s*")
 _BLOCK_SIGN = re.compile(r"[#>*+=_|\d-]")
@@ -64,6 +65,34 @@ def part(text: str, start: Cut, style: Style = Style.MARKDOWN) -> Part:
     if source.is_inner and not is_reopened and _BLOCK_SIGN.match(body):
         body = BREAK + body
     return Part(body, end)
+
+
+def settled(text: str, start: Cut, style: Style = Style.MARKDOWN) -> Cut:
+    """The last place at which the part that begins at `start` may end while the text grows.
+
+    Between lines, or in prose between words; never within a link, a mark or a line of code. It is
+    `start` where there is none yet. Meant for a text whose part is not full.
+    """
+    source, ledger, last = _source(text, start), Ledger(style), start
+    for line in lines(source.reopen):
+        ledger.add(line)
+    at, line = source.begin, ""
+    for line in lines(text, source.begin):
+        if at > source.begin and _rank(ledger, line) is not None:
+            last = Cut(at, ledger.reopening)
+        if _is_inner(text + " ", at + len(line)):
+            break
+        ledger.add(line, not (source.is_inner and at == source.begin))
+        at += len(line)
+    else:
+        is_place = at > source.begin and _rank(ledger, _ANY_LINE) is not None
+        return Cut(at, ledger.reopening) if is_place else last
+    if ledger.fence is not None:
+        return last
+    indent = len(line) - len(line.lstrip())
+    places = inner_cuts(line, len(line), indent, is_code=False)
+    words = [inner for inner, rank in places if rank in (Rank.SENTENCE, Rank.SPACE)]
+    return Cut(at + words[-1]) if words else last
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +197,7 @@ def _inner_end(source: _Source, style: Style, places: Sequence[_Place], at: int,
     fits = ledger.room_in_line(line)
     found = list(places)
     if 0 < fits < len(line) or not places:
-        found += _inner_places(ledger, at, line, min(fits, len(line) - 1), at == source.begin)
+        found += _inner_places(ledger, at, line, min(fits, len(line) - 1))
     for ranks, share in _WISHES:
         for place in reversed(found):
             if place.rank in ranks and place.size >= share * ledger.limit:
@@ -176,13 +205,11 @@ def _inner_end(source: _Source, style: Style, places: Sequence[_Place], at: int,
     return Cut(at + len(line))
 
 
-def _inner_places(
-    ledger: Ledger, at: int, line: str, fits: int, is_first: bool
-) -> Iterator[_Place]:
-    """The places in the line; a part never ends before there is something to be seen in it."""
+def _inner_places(ledger: Ledger, at: int, line: str, fits: int) -> Iterator[_Place]:
+    """The places in the line behind its indent; in code the indent counts."""
     fence = ledger.fence
-    blank = len(line) - len(line.lstrip()) if is_first and not fence else 0
+    indent = 0 if fence else len(line) - len(line.lstrip())
     size_per_letter = (ledger.limit - ledger.size) / max(1, fits)
-    for inner, rank in inner_cuts(line, fits, blank, is_code=fence is not None):
+    for inner, rank in inner_cuts(line, fits, indent, is_code=fence is not None):
         cut = Cut(at + inner, fence.opening_line if fence else "")
         yield _Place(cut, rank, ledger.size + inner * size_per_letter)

@@ -62,6 +62,7 @@ def test_a_fence_that_has_just_been_opened_is_not_shown_yet() -> None:
 
 @STEADY
 @given(LONG)
+@example("> ~~~\n " + "`" * 9_000)
 def test_a_markdown_part_is_within_slacks_limits(text: str) -> None:
     for _, each in all_parts(text):
         lines = each.body.splitlines()
