@@ -91,7 +91,7 @@ class Workspace(Protocol):
 
     async def read_thread(self, thread: Thread) -> list[Message]: ...
 
-    async def find(self, thread: Thread, turn_id: str) -> Mapping[int, str]: ...
+    async def find(self, thread: Thread, turn_id: str) -> Sequence[str]: ...
 
     async def tell(self, user: str, text: str) -> None: ...
 
@@ -212,7 +212,7 @@ class Answering:
             return turn.reply_ts
         except SlackError:  # it will not get better: what is stored has to do
             return turn.reply_ts
-        return tuple(ts for _, ts in sorted(found.items())) or turn.reply_ts
+        return tuple(found) or turn.reply_ts
 
     def _open_reply(self, attempt: _Attempt, reply_ts: Sequence[str]) -> LiveReply:
         async def on_posted(posted: Sequence[str]) -> None:

@@ -8,45 +8,42 @@ may be skipped, the last one never is.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Protocol
 
 from kimibot.conversation import Thread
-from kimibot.errors import (
-    BlocksRefused,
-    FateUnknown,
-    MessageGone,
-    NotConnected,
-    RateLimited,
-    SlackError,
-)
+from kimibot.errors import BlocksRefused, FateUnknown, NotConnected, RateLimited, SlackError
 from kimibot.pacing import Pacing, Urgency, Wish, now
+from kimibot.reply_parts import Messages, Posted, ReplyParts
 from kimibot.views import Button, Cut, Part, Style, View
+
+__all__ = ["LiveReply", "Messages", "Posted", "Splitter"]
 
 LAST_TRIES_SECONDS = 600.0
 """So long the last text is tried, through 429s and lost responses, before we give up."""
+
+EDIT_PATIENCE_SECONDS = 1.0
+"""So long an exact text waits for an edit before it goes on in a further part instead."""
+
+LIVE_PART_CHARACTERS = 2_500
+"""When so much is unseen and edits are scarce, the answer goes on in a further part at once."""
 
 SIGN_SECONDS = 10.0
 """How often the elapsed time is shown while there is no text yet."""
 
 
-class Messages(Protocol):
-    """Slack's messages, one call each. They raise SlackError and its kinds, and retry nothing."""
+class Splitter(Protocol):
+    """Cuts a text into parts. Both look at the text from `start` on, and never change their mind
+    about what is full or settled while the text grows."""
 
-    async def post(self, thread: Thread, view: View, turn_id: str, part: int) -> str: ...
+    def part(self, text: str, start: Cut, style: Style) -> Part:
+        """The part that begins at `start`."""
 
-    async def edit(self, thread: Thread, ts: str, view: View, turn_id: str, part: int) -> None: ...
-
-    async def delete(self, thread: Thread, ts: str) -> None: ...
-
-    async def find(self, thread: Thread, turn_id: str) -> Mapping[int, str]: ...
-
-
-Split = Callable[[str, Cut, Style], Part]
-Posted = Callable[[Sequence[str]], Awaitable[None]]
+    def settled(self, text: str, start: Cut, style: Style) -> Cut:
+        """The last place in the text where a part may end: before it, nothing is half open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,29 +71,34 @@ class LiveReply:
         *,
         messages: Messages,
         pacing: Pacing,
-        split: Split,
+        splitter: Splitter,
         sign: Callable[[float], str],
         on_posted: Posted,
         reply_ts: Sequence[str] = (),
     ) -> None:
-        self._thread = thread
-        self._turn_id = turn_id
-        self._messages = messages
+        self._parts = ReplyParts(
+            thread,
+            turn_id,
+            messages=messages,
+            pacing=pacing,
+            on_posted=on_posted,
+            reply_ts=reply_ts,
+        )
         self._pacing = pacing
-        self._split = split
+        self._splitter = splitter
         self._sign = sign
-        self._on_posted = on_posted
-        self._ts = list(reply_ts)
         self._showing = Showing()
         self._style = Style.MARKDOWN
         self._start = Cut()
         self._part = 0
         self._shown: View | None = None
-        self._shown_length = 0
+        self._shown_to = Cut()
+        self._is_shown_for_sure = True
+        self._superseded_ts = ""
         self._changed = asyncio.Event()
-        self._in_doubt = False
+        self._pressed = asyncio.Event()
         self._started_at = 0.0
-        self._split_memo: tuple[str, Cut, Style, Part] | None = None
+        self._memo: tuple[tuple[Showing, Cut, Style], tuple[Part, Cut]] | None = None
         self._wish = Wish(Urgency.LIVE, since=0.0, unseen=self._unseen)
         self._painter: asyncio.Task[None] | None = None
 
@@ -122,7 +124,7 @@ class LiveReply:
     @property
     def reply_ts(self) -> tuple[str, ...]:
         """The parts that are in the thread, in order."""
-        return tuple(self._ts)
+        return self._parts.ts
 
     def show(self, text: str) -> None:
         """The text has grown; it is shown when the budget allows. Returns at once."""
@@ -130,6 +132,8 @@ class LiveReply:
         if text != self._showing.text:
             self._showing = Showing(text)
             self._changed.set()
+            if self._unseen() >= LIVE_PART_CHARACTERS:
+                self._pressed.set()
             if self._wish.urgency is Urgency.SIGN:
                 self._hurry(Urgency.FIRST)
 
@@ -147,6 +151,7 @@ class LiveReply:
         assert self._painter is not None
         self._showing = Showing(text, note, button, is_last=True)
         self._changed.set()
+        self._pressed.set()
         self._hurry(Urgency.LAST)
         try:
             async with asyncio.timeout(LAST_TRIES_SECONDS):
@@ -162,12 +167,13 @@ class LiveReply:
 
     async def _paint(self) -> None:
         """Post the sign, then follow the text until the last view of the last part is shown."""
-        with self._pacing.growing():
+        with self._pacing.growing() as self._growth:
             await self._show()
             while not self._is_complete():
                 await self._wait_for_change()
                 await self._show()
-            await self._drop_left_over_parts()
+        for ts in reversed(self._parts.ts[self._part + 1 :]):
+            await self._parts.delete(ts)
 
     def _is_complete(self) -> bool:
         view, end = self._view()
@@ -185,16 +191,17 @@ class LiveReply:
         """Bring the open part up to date; where it is full, go on with the next."""
         while True:
             await self._bring_up_to_date()
+            await self._drop_superseded()
             view, end = self._view()
             if end is None:
                 return
             if view == self._shown:
-                self._start, self._part, self._shown = end, self._part + 1, None
+                self._go_on_in_next_part(end)
 
     def _view(self) -> tuple[View, Cut | None]:
         """What the open part is to show, and where it ends if it is full."""
         showing = self._showing
-        part = self._split_text(showing.text)
+        part, _ = self._open_part()
         if part.end is not None:
             return View(part.body, style=self._style), part.end
         note = showing.note
@@ -202,13 +209,23 @@ class LiveReply:
             note = self._sign(now() - self._started_at)
         return View(part.body, note, showing.button, self._style), None
 
-    def _split_text(self, text: str) -> Part:
-        memo = self._split_memo
-        if memo is None or memo[:3] != (text, self._start, self._style):
-            part = self._split(text, self._start, self._style)
-            self._split_memo = (text, self._start, self._style, part)
-            return part
-        return memo[3]
+    def _open_part(self) -> tuple[Part, Cut]:
+        """The open part, and up to where it shows the text.
+
+        A growing text is shown up to the last place where a part may end, so that the next part
+        can go on from any edit.
+        """
+        key = (self._showing, self._start, self._style)
+        if self._memo is None or self._memo[0] != key:
+            self._memo = (key, self._split_off(self._showing, self._start, self._style))
+        return self._memo[1]
+
+    def _split_off(self, showing: Showing, start: Cut, style: Style) -> tuple[Part, Cut]:
+        part = self._splitter.part(showing.text, start, style)
+        if part.end is not None or showing.is_last:
+            return part, part.end or Cut(len(showing.text))
+        settled = self._splitter.settled(showing.text, start, style)
+        return self._splitter.part(showing.text[: settled.offset], start, style), settled
 
     async def _bring_up_to_date(self) -> None:
         """Make Slack show the open part's newest view, by an edit or, for a new part, a post."""
@@ -234,52 +251,103 @@ class LiveReply:
         return self._showing.is_last or self._view()[1] is not None
 
     async def _send(self) -> None:
-        if self._part < len(self._ts):
-            await self._edit(self._ts[self._part])
-        else:
-            await self._post()
-
-    async def _edit(self, ts: str) -> None:
+        """One call with the newest view."""
+        if self._part == len(self._parts.ts):
+            if not await self._parts.adopt():
+                await self._parts.post_slot()
+                await self._post()
+            return
         self._wish = self._next_wish()
-        await self._pacing.slot("chat.update", self._wish)
-        view, _ = self._view()
-        length = len(self._showing.text)
+        if await self._edit_is_granted():
+            await self._edit()
+        else:
+            await self._go_on_by_post()
+
+    async def _edit_is_granted(self) -> bool:
+        """Wait for an edit. False: the rest goes out as one further part, which may be posted now.
+
+        Edits are scarce when many answers grow, and posts have a budget of their own. So what must
+        be exact and does not get its edit soon takes whichever comes first.
+        """
+        edit = asyncio.create_task(self._parts.edit_slot(self._wish))
+        waiting = {edit}
+        try:
+            await self._until_pressed(edit)
+            self._wish.may_post = self._may_go_on_by_post()
+            await asyncio.wait(waiting, timeout=EDIT_PATIENCE_SECONDS)
+            if not edit.done() and self._may_go_on_by_post():
+                waiting.add(asyncio.create_task(self._parts.post_slot()))
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            return edit.done()
+        finally:
+            for task in waiting:
+                task.cancel()
+            await asyncio.wait(waiting)
+
+    async def _until_pressed(self, edit: asyncio.Task[None]) -> None:
+        """Until the edit is granted, or so much is unseen that it may not wait for one."""
+        if not self._is_pressed():
+            pressed = asyncio.create_task(self._pressed.wait())
+            await asyncio.wait({edit, pressed}, return_when=asyncio.FIRST_COMPLETED)
+            pressed.cancel()
+
+    def _is_pressed(self) -> bool:
+        return self._must_be_exact() or self._unseen() >= LIVE_PART_CHARACTERS
+
+    def _may_go_on_by_post(self) -> bool:
+        """Whether the open part may stay as it is, or shows nothing but a note."""
+        shown = self._shown
+        return (
+            self._is_pressed()
+            and self._is_shown_for_sure
+            and self._part + 1 == len(self._parts.ts)
+            and shown is not None
+            and not (shown.body and shown.note)
+            and self._shown_to.offset < len(self._showing.text)
+        )
+
+    async def _go_on_by_post(self) -> None:
+        """The rest becomes a further part; a part that shows no text is superseded by it."""
+        has_text = self._shown is not None and bool(self._shown.body)
+        if not has_text:
+            self._superseded_ts = self._parts.ts[self._part]
+        self._go_on_in_next_part(self._shown_to if has_text else self._start)
+        await self._post()
+
+    def _go_on_in_next_part(self, start: Cut) -> None:
+        self._start, self._part, self._shown = start, self._part + 1, None
+
+    async def _drop_superseded(self) -> None:
+        """A sign whose text went out as a post is in the way."""
+        if self._superseded_ts:
+            await self._parts.delete(self._superseded_ts)
+            self._superseded_ts = ""
+            self._part -= 1
+
+    async def _edit(self) -> None:
+        (view, _), (_, shown_to) = self._view(), self._open_part()
         self._wish.last_call_at = now()
-        await self._messages.edit(self._thread, ts, view, self._turn_id, self._part + 1)
-        self._shown, self._shown_length = view, length
+        self._is_shown_for_sure = False
+        await self._parts.edit(self._part, view)
+        self._confirm(view, shown_to)
 
     async def _post(self) -> None:
-        if self._in_doubt and await self._adopt():
-            return
-        wish = Wish(Urgency.LAST, since=now())
-        await self._pacing.slot("chat.postMessage", wish, self._thread.channel)
-        view, _ = self._view()
-        length = len(self._showing.text)
-        try:
-            ts = await self._messages.post(self._thread, view, self._turn_id, self._part + 1)
-        except FateUnknown:
-            self._in_doubt = True
-            raise
-        self._shown, self._shown_length = view, length
-        await self._keep_ts(ts)
+        (view, _), (_, shown_to) = self._view(), self._open_part()
+        await self._parts.post(view)
+        self._confirm(view, shown_to)
 
-    async def _adopt(self) -> bool:
-        """A post got no response: look for it in the thread before anything is posted again."""
-        found = await self._messages.find(self._thread, self._turn_id)
-        self._in_doubt = False
-        if self._part + 1 not in found:
-            return False
-        await self._keep_ts(found[self._part + 1])
-        return True
-
-    async def _keep_ts(self, ts: str) -> None:
-        self._ts.append(ts)
-        await self._on_posted(self._ts)
+    def _confirm(self, view: View, shown_to: Cut) -> None:
+        """Slack shows this now."""
+        self._shown, self._shown_to, self._is_shown_for_sure = view, shown_to, True
+        if view.body:
+            self._growth.has_shown_words()
+        if not self._is_pressed():
+            self._pressed.clear()
 
     def _next_wish(self) -> Wish:
         return Wish(
             self._urgency(),
-            since=now() if self._shown_length else self._started_at,
+            since=now() if self._shown_to.offset else self._started_at,
             last_call_at=self._wish.last_call_at,
             unseen=self._unseen,
         )
@@ -289,27 +357,12 @@ class LiveReply:
             return Urgency.LAST
         if not self._showing.text:
             return Urgency.SIGN
-        return Urgency.LIVE if self._shown_length else Urgency.FIRST
+        return Urgency.LIVE if self._shown_to.offset else Urgency.FIRST
 
     def _unseen(self) -> int:
-        return len(self._showing.text) - self._shown_length
+        return len(self._showing.text) - self._shown_to.offset
 
     def _hurry(self, urgency: Urgency) -> None:
         """The edit that waits for its slot has become more urgent."""
         self._wish.urgency = urgency
         self._pacing.reconsider("chat.update")
-
-    async def _drop_left_over_parts(self) -> None:
-        """An earlier attempt may have needed more parts than this one."""
-        while len(self._ts) > self._part + 1:
-            await self._pacing.call("chat.delete")
-            try:
-                await self._messages.delete(self._thread, self._ts[-1])
-            except RateLimited:
-                continue
-            except (FateUnknown, NotConnected):
-                await asyncio.sleep(1.0)
-                continue
-            except MessageGone:
-                pass
-            self._ts.pop()

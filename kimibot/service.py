@@ -41,7 +41,7 @@ from kimibot.slack.app import build_app
 from kimibot.slack.http import events_endpoint
 from kimibot.slack.identity import identify
 from kimibot.slack.messages import SlackMessages
-from kimibot.slack.parts import part
+from kimibot.slack.parts import part, settled
 from kimibot.slack.socket import Hearing, Socket
 from kimibot.slack.web_api import WebApi, open_web_api
 from kimibot.slack.workspace import SlackWorkspace
@@ -213,11 +213,18 @@ def _open_reply(
         turn_id,
         messages=messages,
         pacing=pacing,
-        split=part,
+        splitter=_Splitter(),
         sign=texts.thinking,
         on_posted=on_posted,
         reply_ts=reply_ts,
     )
+
+
+class _Splitter:
+    """The edge's two functions, as the live reply wants them."""
+
+    part = staticmethod(part)
+    settled = staticmethod(settled)
 
 
 def _system_prompt(settings: Settings) -> str:

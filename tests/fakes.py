@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from kimibot.conversation import Thread
@@ -40,7 +40,7 @@ class Channel:
         await self._call("post", ts, view, apply)
         return ts
 
-    async def edit(self, thread: Thread, ts: str, view: View, turn_id: str, part: int) -> None:
+    async def edit(self, thread: Thread, ts: str, view: View) -> None:
         if ts not in self.shown:
             raise MessageGone("chat.update", "message_not_found")
         await self._call("edit", ts, view, lambda: self.shown.__setitem__(ts, view))
@@ -48,9 +48,9 @@ class Channel:
     async def delete(self, thread: Thread, ts: str) -> None:
         await self._call("delete", ts, View(), lambda: self.shown.__delitem__(ts))
 
-    async def find(self, thread: Thread, turn_id: str) -> Mapping[int, str]:
+    async def find(self, thread: Thread, turn_id: str) -> Sequence[str]:
         self.calls.append(("find", turn_id))
-        return {part: ts for ts, (turn, part) in self.marks.items() if turn == turn_id}
+        return sorted(ts for ts in self.shown if self.marks[ts][0] == turn_id)
 
     async def _call(self, name: str, ts: str, view: View, apply: Callable[[], None]) -> None:
         self.calls.append((name, ts))
@@ -69,6 +69,16 @@ class Channel:
         if faults.get(name):
             raise faults[name].pop(0)
 
+    def edited_at(self) -> list[float]:
+        """When messages were edited, in order."""
+        known: set[str] = set()
+        times = []
+        for at, ts, _ in self.history:
+            if ts in known:
+                times.append(at)
+            known.add(ts)
+        return times
+
     def count(self, name: str) -> int:
         return sum(1 for method, _ in self.calls if method == name)
 
@@ -77,16 +87,19 @@ class Channel:
         return [self.shown[ts].body for ts in sorted(self.shown)]
 
 
-def split_every(characters: int) -> Callable[[str, Cut, Style], Part]:
-    """Parts of so many characters, a third of that as plain text; `reopen` is not used."""
+@dataclass(frozen=True)
+class SplitEvery:
+    """Parts of so many characters, a third of that as plain text; any place will do to end one."""
 
-    def split(text: str, start: Cut, style: Style) -> Part:
-        size = characters if style is Style.MARKDOWN else max(1, characters // 3)
+    characters: int
+
+    def part(self, text: str, start: Cut, style: Style) -> Part:
+        size = self.characters if style is Style.MARKDOWN else max(1, self.characters // 3)
         end = start.offset + size
-        rest = Cut(end) if len(text) > end else None
-        return Part(text[start.offset : end], rest)
+        return Part(text[start.offset : end], Cut(end) if len(text) > end else None)
 
-    return split
+    def settled(self, text: str, start: Cut, style: Style) -> Cut:
+        return Cut(len(text))
 
 
 async def forget(_: Sequence[str]) -> None:

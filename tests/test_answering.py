@@ -49,7 +49,7 @@ from kimibot.errors import (
 from kimibot.live_reply import LiveReply
 from kimibot.pacing import Pacing
 from kimibot.views import View
-from tests.fakes import THREAD, Channel, Posted, sign, split_every
+from tests.fakes import THREAD, Channel, Posted, SplitEvery, sign
 from tests.virtual_time import in_virtual_time
 
 AT = datetime(2026, 11, 30, 9, 12, tzinfo=UTC)
@@ -143,7 +143,7 @@ class Workspace:
             raise self.unreadable
         return self.said
 
-    async def find(self, thread: Thread, turn_id: str) -> Mapping[int, str]:
+    async def find(self, thread: Thread, turn_id: str) -> Sequence[str]:
         if self.unreadable is not None:
             raise self.unreadable
         return await self.channel.find(thread, turn_id)
@@ -193,7 +193,7 @@ class Stage:
             turn_id,
             messages=self.channel,
             pacing=pacing,
-            split=split_every(1000),
+            splitter=SplitEvery(1000),
             sign=sign,
             on_posted=on_posted,
             reply_ts=reply_ts,

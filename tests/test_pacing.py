@@ -8,6 +8,7 @@ from kimibot.pacing import (
     EDITS,
     Bucket,
     Budget,
+    Crowd,
     Pacing,
     Urgency,
     Wish,
@@ -44,7 +45,7 @@ def test_a_last_text_goes_before_all_others_and_the_oldest_last_text_first() -> 
     younger = Wish(Urgency.LAST, since=51.0)
     older = Wish(Urgency.LAST, since=50.0)
 
-    assert choose([live, younger, older], bucket, live=3, now=100.0) is older
+    assert choose([live, younger, older], bucket, Crowd(live=3), now=100.0) is older
 
 
 def test_among_live_texts_the_one_with_most_unseen_words_goes_first() -> None:
@@ -52,7 +53,7 @@ def test_among_live_texts_the_one_with_most_unseen_words_goes_first() -> None:
     few = Wish(Urgency.LIVE, since=0.0, unseen=lambda: 10)
     many = Wish(Urgency.LIVE, since=1.0, unseen=lambda: 400)
 
-    assert choose([few, many], bucket, live=2, now=100.0) is many
+    assert choose([few, many], bucket, Crowd(live=2), now=100.0) is many
 
 
 def test_a_reserve_is_kept_for_last_texts() -> None:
@@ -60,8 +61,8 @@ def test_a_reserve_is_kept_for_last_texts() -> None:
     live = Wish(Urgency.LIVE, since=0.0)
     last = Wish(Urgency.LAST, since=0.0)
 
-    assert choose([live], bucket, live=4, now=100.0) is None
-    assert choose([live, last], bucket, live=4, now=100.0) is last
+    assert choose([live], bucket, Crowd(live=4), now=100.0) is None
+    assert choose([live, last], bucket, Crowd(live=4), now=100.0) is last
 
 
 def test_a_wish_for_the_elapsed_seconds_is_served_last_of_all() -> None:
@@ -69,14 +70,14 @@ def test_a_wish_for_the_elapsed_seconds_is_served_last_of_all() -> None:
     sign = Wish(Urgency.SIGN, since=0.0)
     first = Wish(Urgency.FIRST, since=90.0, unseen=lambda: 1)
 
-    assert choose([sign, first], bucket, live=1, now=100.0) is first
+    assert choose([sign, first], bucket, Crowd(live=1), now=100.0) is first
 
 
 def test_the_first_words_of_few_answers_wait_for_nothing() -> None:
     bucket = Bucket(EDITS, level=EDITS.start, at=0.0)
     first = Wish(Urgency.FIRST, since=0.0, last_call_at=0.0)
 
-    assert due_at(first, bucket, live=3, now=0.0) == 0.0
+    assert due_at(first, bucket, Crowd(live=3), now=0.0) == 0.0
 
 
 def test_more_live_answers_mean_wider_gaps() -> None:

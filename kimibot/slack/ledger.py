@@ -19,8 +19,9 @@ MAX_HEADINGS = 40
 """Each heading and rule becomes a block of its own in Slack, and a message has at most 50.
 https://docs.slack.dev/reference/block-kit/blocks/markdown-block"""
 
-PLAIN_CHARACTERS = 3_900
-"""`chat.update` takes 4,000 characters of text: https://docs.slack.dev/reference/methods/chat.update"""
+PLAIN_CHARACTERS = 3_600
+"""`chat.update` takes 4,000 characters of text, a note of our own among them:
+https://docs.slack.dev/reference/methods/chat.update"""
 
 _PLAIN_UNIT = 3
 """Plain text is counted in thirds of a character, so that wide letters weigh by their bytes."""

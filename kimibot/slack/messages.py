@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kimibot.conversation import Thread
@@ -12,6 +12,9 @@ from kimibot.slack.web_api import WebApi
 from kimibot.views import Style, View
 
 METADATA_TYPE = "kimibot_reply"
+MOST_TEXT_CHARACTERS = 4_000
+"""Of `text` (docs.slack.dev/reference/methods/chat.update)."""
+
 _NOTE_CHARACTERS = 2_900
 """A section holds 3,000 (docs.slack.dev/reference/block-kit/blocks/section-block)."""
 
@@ -36,22 +39,21 @@ class SlackMessages:
         )
         return str(answer["ts"])
 
-    async def edit(self, thread: Thread, ts: str, view: View, turn_id: str, part: int) -> None:
-        """Make the message show this view. The caller has the slot."""
+    async def edit(self, thread: Thread, ts: str, view: View) -> None:
+        """Make the message show this view. The caller has the slot. Metadata stays as it was."""
         await self._web_api.call(
             "chat.update",
             channel=thread.channel,
             ts=ts,
-            metadata=_metadata(turn_id, part),
             **_content(view),
         )
 
     async def delete(self, thread: Thread, ts: str) -> None:
         await self._web_api.call("chat.delete", channel=thread.channel, ts=ts)
 
-    async def find(self, thread: Thread, turn_id: str) -> Mapping[int, str]:
-        """The parts of a turn's reply that are in the thread: part number to ts, oldest kept."""
-        found: dict[int, str] = {}
+    async def find(self, thread: Thread, turn_id: str) -> Sequence[str]:
+        """The messages of a turn's reply that are in the thread, oldest first."""
+        found: list[str] = []
         cursor: str | None = None
         while True:
             page = await self._web_api.read(
@@ -62,13 +64,11 @@ class SlackMessages:
                 include_all_metadata=True,
                 cursor=cursor,
             )
-            for message in page.get("messages") or []:
-                part = _part_of(message, turn_id)
-                if part is not None:
-                    found.setdefault(part, str(message["ts"]))
+            messages = page.get("messages") or []
+            found += [str(message["ts"]) for message in messages if _is_of(message, turn_id)]
             cursor = (page.get("response_metadata") or {}).get("next_cursor") or None
             if cursor is None:
-                return found
+                return sorted(found)
 
     async def whisper(self, thread: Thread, user: str, text: str) -> None:
         """Tell one person something that the others in the thread do not see."""
@@ -86,13 +86,10 @@ def _metadata(turn_id: str, part: int) -> dict[str, Any]:
     return {"event_type": METADATA_TYPE, "event_payload": {"turn": turn_id, "part": part}}
 
 
-def _part_of(message: Mapping[str, Any], turn_id: str) -> int | None:
+def _is_of(message: Mapping[str, Any], turn_id: str) -> bool:
     metadata = message.get("metadata") or {}
     payload = metadata.get("event_payload") or {}
-    if metadata.get("event_type") != METADATA_TYPE or payload.get("turn") != turn_id:
-        return None
-    part = payload.get("part")
-    return part if isinstance(part, int) else None
+    return metadata.get("event_type") == METADATA_TYPE and payload.get("turn") == turn_id
 
 
 def _content(view: View) -> dict[str, Any]:
@@ -101,7 +98,8 @@ def _content(view: View) -> dict[str, Any]:
     A text-only edit removes the blocks of a message; the short text never stands in for them.
     """
     if view.style is Style.PLAIN:
-        return {"text": "\n\n".join(text for text in (view.body, plain(view.note)) if text)}
+        note = plain(view.note)[: MOST_TEXT_CHARACTERS - len(view.body) - 2]
+        return {"text": "\n\n".join(text for text in (view.body, note) if text)}
     text = notification(view.body or view.note)
     return {"text": text, "blocks": _blocks(view)}
 

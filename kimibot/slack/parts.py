@@ -32,6 +32,7 @@ _WISHES: Sequence[tuple[tuple[Rank, ...], float]] = (
 """Which places are taken first, and which share of the limit the part must have there."""
 
 _ANY_LINE = "x"
+_LINE_SIGN = re.compile(r"[ \t>]*(?:[-*+#]+|\d{1,9}[.)])?\s*")
 _WIDEST_INDENT = 100
 _SPACE = re.compile(r"\s*")
 _BLOCK_SIGN = re.compile(r"[#>*+=_|\d-]")
@@ -73,26 +74,29 @@ def settled(text: str, start: Cut, style: Style = Style.MARKDOWN) -> Cut:
     Between lines, or in prose between words; never within a link, a mark or a line of code. It is
     `start` where there is none yet. Meant for a text whose part is not full.
     """
-    source, ledger, last = _source(text, start), Ledger(style), start
+    source, ledger = _source(text, start), Ledger(style)
     for line in lines(source.reopen):
         ledger.add(line)
-    at, line = source.begin, ""
+    last, at = start, source.begin
     for line in lines(text, source.begin):
         if at > source.begin and _rank(ledger, line) is not None:
             last = Cut(at, ledger.reopening)
-        if _is_inner(text + " ", at + len(line)):
-            break
-        ledger.add(line, not (source.is_inner and at == source.begin))
+        if line[-1] not in "\r\n":
+            return _settled_in(line, at, ledger) or last
+        ledger.add(line, source.extent(at))
         at += len(line)
-    else:
-        is_place = at > source.begin and _rank(ledger, _ANY_LINE) is not None
-        return Cut(at, ledger.reopening) if is_place else last
-    if ledger.fence is not None:
-        return last
-    indent = len(line) - len(line.lstrip())
-    places = inner_cuts(line, len(line), indent, is_code=False)
+    is_place = at > source.begin and _rank(ledger, _ANY_LINE) is not None
+    return Cut(at, ledger.reopening) if is_place else last
+
+
+def _settled_in(line: str, at: int, ledger: Ledger) -> Cut | None:
+    """The last place between the words of a line that still grows; none in code and tables."""
+    if ledger.fence is not None or "|" in line or opening(line) is not None:
+        return None
+    sign = _LINE_SIGN.match(line)
+    places = inner_cuts(line, len(line), sign.end() if sign else 0, is_code=False)
     words = [inner for inner, rank in places if rank in (Rank.SENTENCE, Rank.SPACE)]
-    return Cut(at + words[-1]) if words else last
+    return Cut(at + words[-1]) if words else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from kimibot.conversation import Message, Thread, Us
@@ -70,7 +70,7 @@ class SlackWorkspace:
             if cursor is None:
                 return said
 
-    async def find(self, thread: Thread, turn_id: str) -> Mapping[int, str]:
+    async def find(self, thread: Thread, turn_id: str) -> Sequence[str]:
         return await self._messages.find(thread, turn_id)
 
     async def tell(self, user: str, text: str) -> None:
@@ -98,6 +98,7 @@ class SlackWorkspace:
         except SlackError:
             user = {}
         self._names[id_] = (self._clock(), _name(user) or id_)
+
 
 def _name(user: Mapping[str, Any]) -> str:
     profile = user.get("profile") or {}

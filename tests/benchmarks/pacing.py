@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import statistics
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from kimibot.conversation import Thread
@@ -18,7 +18,7 @@ from kimibot.errors import RateLimited
 from kimibot.live_reply import LiveReply
 from kimibot.pacing import Bucket, Budget, Pacing, now
 from kimibot.views import View
-from tests.fakes import forget, sign, split_every
+from tests.fakes import SplitEvery, forget, sign
 from tests.virtual_time import VirtualTimeLoop
 
 WORDS = 1_000
@@ -49,14 +49,16 @@ class Slack:
         self._show(thread, ts, view)
         return ts
 
-    async def edit(self, thread: Thread, ts: str, view: View, turn_id: str, part: int) -> None:
+    async def edit(self, thread: Thread, ts: str, view: View) -> None:
         await self._call("chat.update", self.edits)
         self._show(thread, ts, view)
 
     async def delete(self, thread: Thread, ts: str) -> None:
-        raise AssertionError("nothing is left over")
+        self.calls += 1
+        await asyncio.sleep(LATENCY_SECONDS)
+        del self.shown[thread][ts]
 
-    async def find(self, thread: Thread, turn_id: str) -> Mapping[int, str]:
+    async def find(self, thread: Thread, turn_id: str) -> Sequence[str]:
         raise AssertionError("no response is lost")
 
     def words(self, thread: Thread) -> int:
@@ -90,7 +92,7 @@ async def answer(slack: Slack, pacing: Pacing, thread: Thread, figures: Figures)
         "turn",
         messages=slack,
         pacing=pacing,
-        split=split_every(1_000_000),
+        splitter=SplitEvery(1_000_000),
         sign=sign,
         on_posted=forget,
     ) as reply:
@@ -106,8 +108,10 @@ async def answer(slack: Slack, pacing: Pacing, thread: Thread, figures: Figures)
     figures.parts.append(len(reply.reply_ts))
 
 
-async def load(answers: int, channels: int) -> None:
+async def load(answers: int, channels: int, rested_seconds: float) -> None:
     slack, pacing, figures = Slack(), Pacing(), Figures()
+    pacing.reconsider("chat.update")
+    await asyncio.sleep(rested_seconds)
     tasks = []
     for number in range(answers):
         thread = Thread("T", f"C{number % channels}", str(number))
@@ -116,13 +120,15 @@ async def load(answers: int, channels: int) -> None:
     await asyncio.gather(*tasks)
     cuts = statistics.quantiles(figures.lag_seconds, n=20) if answers > 1 else [0.0] * 19
     print(  # noqa: T201  # a benchmark prints
-        f"{answers:3} answers: lag p50 {statistics.median(figures.lag_seconds):5.2f} s"
+        f"{answers:3} answers {'after a rest' if rested_seconds else 'at a start  '}:"
+        f" lag p50 {statistics.median(figures.lag_seconds):5.2f} s"
         f"  p95 {cuts[18]:5.2f} s  unseen {statistics.mean(figures.unseen_words):4.0f} words"
         f"  parts {statistics.mean(figures.parts):.2f}  calls {slack.calls}  429s {slack.refused}"
     )
 
 
 if __name__ == "__main__":
-    for answers, channels in ((1, 1), (3, 1), (20, 5), (50, 10)):
-        with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
-            runner.run(load(answers, channels))
+    for rested_seconds in (60.0, 0.0):
+        for answers, channels in ((1, 1), (3, 1), (20, 5), (50, 10)):
+            with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+                runner.run(load(answers, channels, rested_seconds))

@@ -79,7 +79,7 @@ async def test_nothing_that_we_post_may_unfurl() -> None:
 async def test_an_edit_shows_exactly_the_new_view() -> None:
     async with scene() as s:
         ts = await s.post()
-        await s.messages.edit(s.thread, ts, View("Only this."), "turn-1", 1)
+        await s.messages.edit(s.thread, ts, View("Only this."))
 
         message = (await s.slack.thread(s.thread.channel, s.thread.root_ts))[-1]
         assert [block["text"] for block in message["blocks"]] == ["Only this."]
@@ -89,14 +89,14 @@ async def test_plain_text_takes_the_place_of_refused_blocks() -> None:
     async with scene() as s:
         ts = await s.post()
         view = View("a &lt; b", "a note", style=Style.PLAIN)
-        await s.messages.edit(s.thread, ts, view, "turn-1", 1)
+        await s.messages.edit(s.thread, ts, view)
 
         message = (await s.slack.thread(s.thread.channel, s.thread.root_ts))[-1]
         assert "blocks" not in message
         assert message["text"] == "a &lt; b\n\na note"
 
 
-async def test_parts_are_found_by_turn_and_number_over_many_pages() -> None:
+async def test_the_parts_of_a_turn_are_found_over_many_pages() -> None:
     async with scene() as s:
         await s.slack.configure(rate_limits=False)
         first, second = await s.post(), await s.post(part=2)
@@ -105,7 +105,7 @@ async def test_parts_are_found_by_turn_and_number_over_many_pages() -> None:
             await s.slack.say("bo", "#dev", f"reply {number}", thread_ts=s.thread.root_ts)
         third = await s.post(part=3)
 
-        assert await s.messages.find(s.thread, "turn-1") == {1: first, 2: second, 3: third}
+        assert await s.messages.find(s.thread, "turn-1") == [first, second, third]
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ async def test_a_429_holds_the_method_for_everybody() -> None:
         ts = await s.post()
         await s.slack.fail("chat.update", status=429, retry_after_seconds=1)
         with pytest.raises(RateLimited) as caught:
-            await s.messages.edit(s.thread, ts, VIEW, "turn-1", 1)
+            await s.messages.edit(s.thread, ts, VIEW)
         refused_at = now()
 
         await s.pacing.call("chat.update")
@@ -197,7 +197,7 @@ async def test_a_read_is_tried_again_after_a_fault() -> None:
         await s.slack.fail("conversations.replies", "internal_error")
         await s.slack.drop_response("conversations.replies")
 
-        assert await s.messages.find(s.thread, "turn-1") == {}
+        assert await s.messages.find(s.thread, "turn-1") == []
 
 
 async def test_a_whisper_is_seen_by_one_person_only() -> None:

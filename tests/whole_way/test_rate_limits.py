@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 
 from kimibot.sandbox.kimi import Chunk, KimiOptions
+from kimibot.slack.inline import BREAK
 from tests.whole_way.scene import Scene, body, open_scene
 
 REAL_TIME = KimiOptions(speed=1)
@@ -32,7 +33,8 @@ async def _all_whole(s: Scene, roots: dict[int, tuple[str, str]], texts: dict[in
     async def look() -> bool:
         for number, (channel, ts) in roots.items():
             replies = await s.replies(ts, channel)
-            if " ".join(body(reply) for reply in replies) != texts[number]:
+            shown = " ".join(body(reply).lstrip(BREAK) for reply in replies)
+            if shown != texts[number]:
                 return False
         return True
 

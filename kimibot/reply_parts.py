@@ -1,0 +1,116 @@
+"""The Slack messages of one reply: posted once, found again, edited and deleted, one at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
+
+from kimibot.conversation import Thread
+from kimibot.errors import FateUnknown, MessageGone, NotConnected, RateLimited
+from kimibot.pacing import Pacing, Urgency, Wish, now
+from kimibot.views import View
+
+DELETE_PAUSE_SECONDS = 1.0
+
+
+class Messages(Protocol):
+    """Slack's messages, one call each. They raise SlackError and its kinds, and retry nothing."""
+
+    async def post(self, thread: Thread, view: View, turn_id: str, part: int) -> str: ...
+
+    async def edit(self, thread: Thread, ts: str, view: View) -> None: ...
+
+    async def delete(self, thread: Thread, ts: str) -> None: ...
+
+    async def find(self, thread: Thread, turn_id: str) -> Sequence[str]:
+        """The ts of all messages of the turn's reply that are in the thread, oldest first."""
+
+
+Posted = Callable[[Sequence[str]], Awaitable[None]]
+
+
+class ReplyParts:
+    """The parts of a reply that are in the thread, in order.
+
+    `on_posted` is told all of them whenever there is one more or one less.
+    """
+
+    def __init__(
+        self,
+        thread: Thread,
+        turn_id: str,
+        *,
+        messages: Messages,
+        pacing: Pacing,
+        on_posted: Posted,
+        reply_ts: Sequence[str],
+    ) -> None:
+        self._thread = thread
+        self._turn_id = turn_id
+        self._messages = messages
+        self._pacing = pacing
+        self._on_posted = on_posted
+        self._ts = list(reply_ts)
+        self._is_in_doubt = False
+
+    @property
+    def ts(self) -> tuple[str, ...]:
+        return tuple(self._ts)
+
+    async def edit_slot(self, wish: Wish) -> None:
+        """Return when an edit may be made, right now."""
+        await self._pacing.slot("chat.update", wish)
+
+    async def post_slot(self) -> None:
+        """Return when one more part may be posted, right now."""
+        wish = Wish(Urgency.LAST, since=now())
+        await self._pacing.slot("chat.postMessage", wish, self._thread.channel)
+
+    async def edit(self, part: int, view: View) -> None:
+        """Make a part show this. The caller has the slot."""
+        await self._messages.edit(self._thread, self._ts[part], view)
+
+    async def post(self, view: View) -> None:
+        """Post one more part. The caller has the slot.
+
+        Raises FateUnknown when no response came: then look with `adopt` before the next try.
+        """
+        try:
+            ts = await self._messages.post(self._thread, view, self._turn_id, len(self._ts) + 1)
+        except FateUnknown:
+            self._is_in_doubt = True
+            raise
+        self._is_in_doubt = False
+        await self._add(ts)
+
+    async def adopt(self) -> bool:
+        """If a post got no response, look for it in the thread: True when it was there."""
+        if not self._is_in_doubt:
+            return False
+        found = await self._messages.find(self._thread, self._turn_id)
+        self._is_in_doubt = False
+        unknown = [ts for ts in found if ts not in self._ts]
+        if unknown:
+            await self._add(unknown[0])
+        return bool(unknown)
+
+    async def delete(self, ts: str) -> None:
+        """Take a part out of the thread; it may be gone already."""
+        while ts in self._ts:
+            await self._pacing.call("chat.delete")
+            try:
+                await self._messages.delete(self._thread, ts)
+            except RateLimited:
+                continue  # the method is held: the next slot comes when Slack allows it
+            except (FateUnknown, NotConnected):
+                await asyncio.sleep(DELETE_PAUSE_SECONDS)
+                continue
+            except MessageGone:
+                pass
+            self._ts.remove(ts)
+        await self._on_posted(self._ts)
+
+    async def _add(self, ts: str) -> None:
+        self._ts.append(ts)
+        await self._on_posted(self._ts)
