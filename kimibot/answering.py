@@ -37,7 +37,9 @@ from kimibot.errors import (
     SlackError,
     StorageError,
 )
-from kimibot.live_reply import LiveReply, Posted
+from kimibot.lease import Lease
+from kimibot.live_reply import LiveReply
+from kimibot.reply_parts import Posted, Sure
 from kimibot.views import Button
 
 log = logging.getLogger(__name__)
@@ -46,6 +48,7 @@ DRAINING = "draining"
 """The message of the cancellation that ends a turn because the process is going down."""
 
 LAST_WORDS_SECONDS = 5.0
+MOST_TAKEOVERS = 3
 
 
 class Memory(Protocol):
@@ -102,7 +105,13 @@ class Replies(Protocol):
     """Opens the live reply to a turn."""
 
     def __call__(
-        self, thread: Thread, turn_id: str, *, reply_ts: Sequence[str], on_posted: Posted
+        self,
+        thread: Thread,
+        turn_id: str,
+        *,
+        reply_ts: Sequence[str],
+        on_posted: Posted,
+        sure: Sure,
     ) -> LiveReply: ...
 
 
@@ -120,6 +129,7 @@ class _Attempt:
 
     claim: Claim
     turn: Turn
+    lease: Lease
     assembling: Assembling = field(default_factory=Assembling)
     reading: history.Reading | None = None
     notes: list[str] = field(default_factory=list)
@@ -176,14 +186,14 @@ class Answering:
         self._limits = limits
         self._now = now
 
-    async def answer(self, claim: Claim) -> Ending:
+    async def answer(self, claim: Claim, lease: Lease) -> Ending:
         """Answer the oldest of the claim's turns, in sight of the others.
 
         Whatever Kimi does ends in an Ending whose text the thread shows. Raises StorageError when
         the database or the claim is gone, and SlackError when Slack can't say what an earlier
         attempt has posted: then the turn stays open for the next owner.
         """
-        attempt = _Attempt(claim, claim.turns[0])
+        attempt = _Attempt(claim, claim.turns[0], lease)
         reply_ts = await self._parts_left(attempt)
         try:
             async with self._open_reply(attempt, reply_ts) as reply:
@@ -223,11 +233,15 @@ class Answering:
                 )
 
         thread, turn = attempt.claim.thread, attempt.turn
-        return self._replies(thread, turn.id, reply_ts=reply_ts, on_posted=on_posted)
+        return self._replies(
+            thread, turn.id, reply_ts=reply_ts, on_posted=on_posted, sure=attempt.lease.sure
+        )
 
     async def _fill(self, attempt: _Attempt, reply: LiveReply) -> None:
         try:
-            if self._is_too_old(attempt.turn):
+            if attempt.turn.takeovers >= MOST_TAKEOVERS:
+                await self._give_up(attempt, reply)
+            elif self._is_too_old(attempt.turn):
                 await self._apologise(attempt, reply)
             else:
                 await self._answer(attempt, reply)
@@ -340,6 +354,12 @@ class Answering:
     async def _apologise(self, attempt: _Attempt, reply: LiveReply) -> None:
         attempt.fail("too_old")
         await reply.finish("", texts.TOO_OLD, _try_again(attempt.turn))
+
+    async def _give_up(self, attempt: _Attempt, reply: LiveReply) -> None:
+        """Whatever ended those who tried might be this very turn: it must not go on for ever."""
+        attempt.fail("interrupted", attempt.turn.id)
+        note = texts.with_trace(texts.GIVEN_UP, attempt.turn.id)
+        await reply.finish("", note, _try_again(attempt.turn))
 
     async def _explain(self, attempt: _Attempt, reply: LiveReply, error: KimiError) -> None:
         """Kimi failed: what there is of the answer stays, our words go below it."""

@@ -176,7 +176,8 @@ class Accepted:
 class Turn:
     """The work of answering one ask, as its claim found it.
 
-    `reply_ts` are the parts already posted, in order. `attempt` counts the claims, from 1.
+    `reply_ts` are the parts already posted, in order. `attempt` counts the claims, from 1, and
+    `takeovers` those that took the turn from an owner who had not ended it.
     """
 
     id: str
@@ -185,6 +186,7 @@ class Turn:
     event_id: str
     attempt: int
     accepted_at: datetime
+    takeovers: int = 0
     reply_ts: tuple[str, ...] = ()
 
 

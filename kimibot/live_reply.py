@@ -17,7 +17,7 @@ from typing import Protocol
 from kimibot.conversation import Thread
 from kimibot.errors import BlocksRefused, FateUnknown, NotConnected, RateLimited, SlackError
 from kimibot.pacing import Pacing, Urgency, Wish, now
-from kimibot.reply_parts import Messages, Posted, ReplyParts
+from kimibot.reply_parts import Messages, Posted, ReplyParts, Sure
 from kimibot.views import Button, Cut, Part, Style, View
 
 __all__ = ["LiveReply", "Messages", "Posted", "Splitter"]
@@ -60,7 +60,8 @@ class LiveReply:
     """The reply to one turn. Enter it and the sign is posted; `finish` returns when all is shown.
 
     `reply_ts` are parts that an earlier attempt has left: they are edited in place, and what is
-    not needed of them is deleted. `on_posted` is told all parts as soon as a new one has its ts.
+    not needed of them is deleted. `on_posted` is told all parts as soon as a new one has its ts,
+    `sure` is awaited right before each call.
     After the painter has failed, `show` and `finish` raise what it failed with.
     """
 
@@ -74,6 +75,7 @@ class LiveReply:
         splitter: Splitter,
         sign: Callable[[float], str],
         on_posted: Posted,
+        sure: Sure,
         reply_ts: Sequence[str] = (),
     ) -> None:
         self._parts = ReplyParts(
@@ -82,6 +84,7 @@ class LiveReply:
             messages=messages,
             pacing=pacing,
             on_posted=on_posted,
+            sure=sure,
             reply_ts=reply_ts,
         )
         self._pacing = pacing

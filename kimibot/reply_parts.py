@@ -28,6 +28,8 @@ class Messages(Protocol):
 
 
 Posted = Callable[[Sequence[str]], Awaitable[None]]
+Sure = Callable[[], Awaitable[None]]
+"""Returns when a call may be made: when our claim on the thread will outlast it."""
 
 
 class ReplyParts:
@@ -44,6 +46,7 @@ class ReplyParts:
         messages: Messages,
         pacing: Pacing,
         on_posted: Posted,
+        sure: Sure,
         reply_ts: Sequence[str],
     ) -> None:
         self._thread = thread
@@ -51,6 +54,7 @@ class ReplyParts:
         self._messages = messages
         self._pacing = pacing
         self._on_posted = on_posted
+        self._sure = sure
         self._ts = list(reply_ts)
         self._is_in_doubt = False
 
@@ -69,6 +73,7 @@ class ReplyParts:
 
     async def edit(self, part: int, view: View) -> None:
         """Make a part show this. The caller has the slot."""
+        await self._sure()
         await self._messages.edit(self._thread, self._ts[part], view)
 
     async def post(self, view: View) -> None:
@@ -76,6 +81,7 @@ class ReplyParts:
 
         Raises FateUnknown when no response came: then look with `adopt` before the next try.
         """
+        await self._sure()
         try:
             ts = await self._messages.post(self._thread, view, self._turn_id, len(self._ts) + 1)
         except FateUnknown:
@@ -99,6 +105,7 @@ class ReplyParts:
         """Take a part out of the thread; it may be gone already."""
         while ts in self._ts:
             await self._pacing.call("chat.delete")
+            await self._sure()
             try:
                 await self._messages.delete(self._thread, ts)
             except RateLimited:

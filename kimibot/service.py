@@ -34,8 +34,10 @@ from kimibot.errors import (
 )
 from kimibot.kimi.client import Kimi, open_kimi
 from kimibot.kimi.reading import Limits as KimiLimits
-from kimibot.live_reply import LiveReply, Posted
+from kimibot.lease import LeaseTimes
+from kimibot.live_reply import LiveReply
 from kimibot.pacing import Pacing
+from kimibot.reply_parts import Posted, Sure
 from kimibot.settings import Settings
 from kimibot.slack.app import build_app
 from kimibot.slack.http import events_endpoint
@@ -48,7 +50,7 @@ from kimibot.slack.workspace import SlackWorkspace
 from kimibot.storage.engine import Database, open_database
 from kimibot.storage.migrate import pending, upgrade
 from kimibot.storage.store import Store
-from kimibot.worker import Lease, Worker
+from kimibot.worker import Worker
 
 log = logging.getLogger(__name__)
 
@@ -157,7 +159,7 @@ async def _assemble(
         limits=_limits(settings),
         now=_now,
     )
-    worker = Worker(store, answering.answer, owner=uuid4().hex, lease=_lease(settings))
+    worker = Worker(store, answering.answer, owner=uuid4().hex, times=_lease_times(settings))
     app = _build_app(settings, client, us, store, worker, messages)
     socket = _socket(settings, app, hearing)
     return Bot(settings, us, database, worker, app, socket)
@@ -207,6 +209,7 @@ def _open_reply(
     *,
     reply_ts: Sequence[str],
     on_posted: Posted,
+    sure: Sure,
 ) -> LiveReply:
     return LiveReply(
         thread,
@@ -216,6 +219,7 @@ def _open_reply(
         splitter=_Splitter(),
         sign=texts.thinking,
         on_posted=on_posted,
+        sure=sure,
         reply_ts=reply_ts,
     )
 
@@ -242,8 +246,13 @@ def _limits(settings: Settings) -> Limits:
     )
 
 
-def _lease(settings: Settings) -> Lease:
-    return Lease(settings.lease_seconds, settings.renew_seconds, settings.sweep_seconds)
+def _lease_times(settings: Settings) -> LeaseTimes:
+    return LeaseTimes(
+        lease_seconds=settings.lease_seconds,
+        renew_seconds=settings.renew_seconds,
+        sweep_seconds=settings.sweep_seconds,
+        call_seconds=settings.slack_timeout_seconds,
+    )
 
 
 def _build_app(

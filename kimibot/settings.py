@@ -231,8 +231,13 @@ def _lines_across(values: Mapping[str, str]) -> Iterator[str]:
             providers.check_effort(_provider_name(values), values["KIMI_MODEL"], effort)
         except ValueError as error:
             yield f"KIMI_REASONING_EFFORT: {error}"
-    if _number(values, "KIMIBOT_RENEW_SECONDS", 5) >= _number(values, "KIMIBOT_LEASE_SECONDS", 20):
-        yield "KIMIBOT_RENEW_SECONDS should be less than KIMIBOT_LEASE_SECONDS"
+    needed = _number(values, "KIMIBOT_RENEW_SECONDS", 5)
+    needed += _number(values, "KIMIBOT_SLACK_TIMEOUT_SECONDS", 8)
+    if needed >= _number(values, "KIMIBOT_LEASE_SECONDS", 20):
+        yield (
+            "KIMIBOT_LEASE_SECONDS should be more than KIMIBOT_RENEW_SECONDS "
+            "and KIMIBOT_SLACK_TIMEOUT_SECONDS together"
+        )
 
 
 def _number(values: Mapping[str, str], name: str, default: float) -> float:

@@ -28,6 +28,7 @@ HISTORY_UNREAD = "I could not read what was said here before, so I answered with
 OLDER_PART_LEFT_OUT = "The older part of this thread was too long for Kimi and was left out."
 RESTARTING = "I am being restarted; continuing shortly."
 TOO_OLD = "Sorry, I was not there when you asked this. Shall I answer it now?"
+GIVEN_UP = "I was interrupted three times while I answered this. Please try again."
 UNFORESEEN = "Something went wrong on my side. Please try again."
 DECLINED = "Kimi declined to go on here."
 REACHED_LIMIT = (

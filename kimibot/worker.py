@@ -6,12 +6,12 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Protocol
 
 from kimibot.answering import DRAINING
 from kimibot.conversation import Claim, Ending, Outcome
 from kimibot.errors import ClaimLost, DatabaseUnavailable, SlackError
+from kimibot.lease import Lease, LeaseTimes
 
 log = logging.getLogger(__name__)
 
@@ -36,33 +36,25 @@ class Journal(Protocol):
     ) -> Claim | None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Lease:
-    """How long a claim holds, how often it is renewed, how often lapsed ones are looked for."""
-
-    lease_seconds: float = 20.0
-    renew_seconds: float = 5.0
-    sweep_seconds: float = 2.0
-
-
 class Worker:
     """Runs one turn a thread at a time, and as many threads at once as have something queued."""
 
     def __init__(
         self,
         journal: Journal,
-        answer: Callable[[Claim], Awaitable[Ending]],
+        answer: Callable[[Claim, Lease], Awaitable[Ending]],
         *,
         owner: str,
-        lease: Lease,
+        times: LeaseTimes,
     ) -> None:
         self._journal = journal
         self._answer = answer
         self._owner = owner
-        self._lease = lease
+        self._times = times
         self._threads: dict[int, asyncio.Task[None]] = {}
         self._woken: set[int] = set()
         self._fences: dict[int, int] = {}
+        self._leases: dict[int, Lease] = {}
         self._is_draining = False
         self._stopped = asyncio.Event()
 
@@ -108,11 +100,11 @@ class Worker:
                     self.wake(thread_id)
             except DatabaseUnavailable as error:
                 log.warning("sweep: %s", error)
-            await self._pause(self._lease.sweep_seconds)
+            await self._pause(self._times.sweep_seconds)
 
     async def _renew_claims(self) -> None:
         while not self._stopped.is_set():
-            await self._pause(self._lease.renew_seconds)
+            await self._pause(self._times.renew_seconds)
             if self._fences:
                 await self._renew(dict(self._fences))
 
@@ -122,14 +114,18 @@ class Worker:
                 await self._stopped.wait()
 
     async def _renew(self, fences: Mapping[int, int]) -> None:
+        held_until = self._held_until()
         try:
-            held = await self._journal.renew(self._owner, fences, self._lease.lease_seconds)
+            held = await self._journal.renew(self._owner, fences, self._times.lease_seconds)
         except DatabaseUnavailable as error:
             log.warning("renew: %s", error)
             return
         for thread_id, fence in fences.items():
-            is_still_running = self._fences.get(thread_id) == fence
-            if thread_id not in held and is_still_running and thread_id in self._threads:
+            if self._fences.get(thread_id) != fence:
+                continue
+            if thread_id in held:
+                self._leases[thread_id].prolong(held_until)
+            elif thread_id in self._threads:
                 self._threads[thread_id].cancel(CLAIM_LOST)
 
     async def _run_thread(self, thread_id: int) -> None:
@@ -151,18 +147,25 @@ class Worker:
             del self._threads[thread_id]
 
     async def _work_off(self, thread_id: int) -> None:
-        claim = await self._journal.claim(thread_id, self._owner, self._lease.lease_seconds)
+        held_until = self._held_until()
+        claim = await self._journal.claim(thread_id, self._owner, self._times.lease_seconds)
         while claim is not None:
             if self._is_draining:
                 await self._journal.release(claim)
                 return
-            claim = await self._run_turn(claim)
+            lease = Lease(self._times.call_seconds, held_until)
+            claim, held_until = await self._run_turn(claim, lease)
 
-    async def _run_turn(self, claim: Claim) -> Claim | None:
-        """Answer and keep; the next claim if more was queued meanwhile."""
+    def _held_until(self) -> float:
+        """Until when a lease holds that is asked for now. Taken before the database is asked."""
+        return asyncio.get_running_loop().time() + self._times.lease_seconds
+
+    async def _run_turn(self, claim: Claim, lease: Lease) -> tuple[Claim | None, float]:
+        """Answer and keep; the next claim, if more was queued meanwhile, and how long it holds."""
         self._fences[claim.thread_id] = claim.fence
+        self._leases[claim.thread_id] = lease
         try:
-            ending = await self._answer(claim)
+            ending = await self._answer(claim, lease)
             following = await self._keep(claim, ending)
         except asyncio.CancelledError as error:
             if DRAINING in error.args:
@@ -170,17 +173,20 @@ class Worker:
             raise
         finally:
             self._fences.pop(claim.thread_id, None)
+            self._leases.pop(claim.thread_id, None)
         self._log(claim, ending)
         return following
 
-    async def _keep(self, claim: Claim, ending: Ending) -> Claim | None:
+    async def _keep(self, claim: Claim, ending: Ending) -> tuple[Claim | None, float]:
         """The thread shows the ending already: the row must say the same, however long it takes."""
         wait_seconds = 0.5
         while True:
+            held_until = self._held_until()
             try:
-                return await self._journal.keep(
-                    claim, ending, owner=self._owner, lease_seconds=self._lease.lease_seconds
+                following = await self._journal.keep(
+                    claim, ending, owner=self._owner, lease_seconds=self._times.lease_seconds
                 )
+                return following, held_until
             except DatabaseUnavailable as error:
                 log.warning("keep: %s", error, extra={"turn": claim.turns[0].id})
                 await asyncio.sleep(wait_seconds)

@@ -106,6 +106,10 @@ async def forget(_: Sequence[str]) -> None:
     """Nobody needs to know the parts."""
 
 
+async def at_once() -> None:
+    """The claim surely holds."""
+
+
 def sign(elapsed_seconds: float) -> str:
     return "Thinking…" if elapsed_seconds < 5 else f"Thinking… {elapsed_seconds:.0f} s"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -46,8 +47,10 @@ from kimibot.errors import (
     TooSlow,
     Unreachable,
 )
+from kimibot.lease import Lease
 from kimibot.live_reply import LiveReply
 from kimibot.pacing import Pacing
+from kimibot.reply_parts import Sure
 from kimibot.views import View
 from tests.fakes import THREAD, Channel, Posted, SplitEvery, sign
 from tests.virtual_time import in_virtual_time
@@ -177,7 +180,7 @@ class Stage:
         )
 
     async def answer(self, claim: Claim = CLAIM) -> Ending:
-        return await self.answering().answer(claim)
+        return await self.answering().answer(claim, Lease(8, held_until=math.inf))
 
     def _open_reply(
         self,
@@ -187,6 +190,7 @@ class Stage:
         *,
         reply_ts: Sequence[str],
         on_posted: Posted,
+        sure: Sure,
     ) -> LiveReply:
         return LiveReply(
             thread,
@@ -196,6 +200,7 @@ class Stage:
             splitter=SplitEvery(1000),
             sign=sign,
             on_posted=on_posted,
+            sure=sure,
             reply_ts=reply_ts,
         )
 
@@ -495,12 +500,26 @@ async def test_a_deleted_reply_ends_the_turn_as_stopped() -> None:
 @in_virtual_time
 async def test_a_taken_over_turn_finishes_the_reply_that_it_finds() -> None:
     stage = Stage(said("Whole."))
-    left = await stage.channel.post(THREAD, split_view("half"), "turn-1", 1)
+    left = await stage.channel.post(THREAD, View("half"), "turn-1", 1)
 
     ending = await stage.answer(replace(CLAIM, turns=(replace(TURN, attempt=2),)))
 
     assert stage.channel.bodies() == ["Whole."]
     assert ending.reply_ts == (left,)
+
+
+@in_virtual_time
+async def test_a_turn_that_ended_three_owners_is_given_up_with_a_button() -> None:
+    stage = Stage()
+    left = await stage.channel.post(THREAD, View("half"), "turn-1", 1)
+    turn = replace(TURN, attempt=4, takeovers=3, reply_ts=(left,))
+
+    ending = await stage.answer(replace(CLAIM, turns=(turn,)))
+
+    assert stage.note == f"{texts.GIVEN_UP}\ntrace: turn-1"
+    assert stage.has_button
+    assert (ending.outcome, ending.error_code) == (Outcome.FAILED, "interrupted")
+    assert stage.model.requests == []
 
 
 @in_virtual_time
@@ -555,7 +574,3 @@ async def test_a_turn_that_is_handed_over_says_so_below_what_there_is() -> None:
     assert task.cancelled()
     assert stage.channel.bodies() == ["So far"]
     assert stage.note == texts.RESTARTING
-
-
-def split_view(body: str) -> View:
-    return View(body)

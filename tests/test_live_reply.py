@@ -20,7 +20,7 @@ from kimibot.errors import (
 from kimibot.live_reply import LiveReply
 from kimibot.pacing import Pacing, now
 from kimibot.views import Button, Style
-from tests.fakes import THREAD, Channel, Posted, SplitEvery, forget, sign
+from tests.fakes import THREAD, Channel, Posted, SplitEvery, at_once, forget, sign
 from tests.virtual_time import in_virtual_time
 
 BUTTON = Button("try_again", "Try again", "turn-1")
@@ -42,6 +42,7 @@ def open_reply(
         splitter=SplitEvery(characters),
         sign=sign,
         on_posted=on_posted,
+        sure=at_once,
         reply_ts=reply_ts,
     )
 

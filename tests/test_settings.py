@@ -201,9 +201,10 @@ def test_an_effort_that_the_model_does_not_allow_is_refused() -> None:
     assert "max" in line
 
 
-def test_a_claim_must_be_renewed_before_it_lapses() -> None:
-    assert lines_of(KIMIBOT_RENEW_SECONDS="20") == [
-        "KIMIBOT_RENEW_SECONDS should be less than KIMIBOT_LEASE_SECONDS"
+def test_a_claim_must_outlast_its_renewal_and_a_call() -> None:
+    assert lines_of(KIMIBOT_RENEW_SECONDS="12") == [
+        "KIMIBOT_LEASE_SECONDS should be more than KIMIBOT_RENEW_SECONDS "
+        "and KIMIBOT_SLACK_TIMEOUT_SECONDS together"
     ]
     assert len(lines_of(KIMIBOT_RENEW_SECONDS="often")) == 1
 

@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 
 from kimibot.conversation import Claim, Ending, Outcome, Turn
 from kimibot.errors import ClaimLost, DatabaseUnavailable
-from kimibot.worker import Lease, Worker
+from kimibot.lease import Lease, LeaseTimes
+from kimibot.worker import Worker
 from tests.fakes import THREAD
 from tests.virtual_time import in_virtual_time
 
@@ -72,7 +73,7 @@ class Answers:
     at_once: int = 0
     most_at_once: int = 0
 
-    async def __call__(self, claim: Claim) -> Ending:
+    async def __call__(self, claim: Claim, lease: Lease) -> Ending:
         self.started.append(tuple(turn.id for turn in claim.turns))
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
@@ -85,7 +86,7 @@ class Answers:
 
 @asynccontextmanager
 async def running(journal: Journal, answers: Answers) -> AsyncIterator[Worker]:
-    worker = Worker(journal, answers, owner="me", lease=Lease(20, 5, 2))
+    worker = Worker(journal, answers, owner="me", times=LeaseTimes(20, 5, 2, 8))
     task = asyncio.create_task(worker.run())
     try:
         yield worker

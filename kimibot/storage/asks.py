@@ -67,6 +67,7 @@ _REQUEUE = (
         outcome=None,
         error_code="",
         stop_requested=False,
+        takeovers=0,
         accepted_at=database_now(),
         ended_at=None,
     )

@@ -16,6 +16,7 @@ from datetime import datetime
 from sqlalchemy import (
     Float,
     bindparam,
+    case,
     func,
     or_,
     select,
@@ -74,6 +75,7 @@ _START = (
         state=bindparam("running"),
         fence=bindparam("our_fence"),
         attempt=turns.c.attempt + 1,
+        takeovers=turns.c.takeovers + case((turns.c.state == bindparam("running"), 1), else_=0),
         claimed_at=database_now(),
     )
     .returning(
@@ -82,6 +84,7 @@ _START = (
         turns.c.asker,
         turns.c.event_id,
         turns.c.attempt,
+        turns.c.takeovers,
         turns.c.accepted_at,
         turns.c.reply_ts,
     )
@@ -238,6 +241,7 @@ async def _start(connection: AsyncConnection, thread_id: int, fence: int) -> tup
             asker=row.asker,
             event_id=row.event_id,
             attempt=row.attempt,
+            takeovers=row.takeovers,
             accepted_at=row.accepted_at,
             reply_ts=tuple(row.reply_ts),
         )

@@ -67,6 +67,7 @@ turns = Table(
     Column("merged_into", Text, ForeignKey("turns.id", ondelete="SET NULL")),
     Column("fence", Number),
     Column("attempt", Integer, nullable=False, server_default="0"),
+    Column("takeovers", Integer, nullable=False, server_default="0"),
     Column("reply_ts", JsonText, nullable=False, server_default="[]"),
     Column("stop_requested", Boolean, nullable=False, server_default=false()),
     Column("error_code", AnyText, nullable=False, server_default=""),

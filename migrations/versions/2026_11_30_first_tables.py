@@ -61,6 +61,7 @@ def create_turns() -> None:
         sa.Column("merged_into", sa.Text(), nullable=True),
         sa.Column("fence", NUMBER, nullable=True),
         sa.Column("attempt", sa.Integer(), server_default="0", nullable=False),
+        sa.Column("takeovers", sa.Integer(), server_default="0", nullable=False),
         sa.Column("reply_ts", sa.Text(), server_default="[]", nullable=False),
         sa.Column("stop_requested", sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.Column("error_code", sa.Text(), server_default="", nullable=False),

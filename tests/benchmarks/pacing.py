@@ -18,7 +18,7 @@ from kimibot.errors import RateLimited
 from kimibot.live_reply import LiveReply
 from kimibot.pacing import Bucket, Budget, Pacing, now
 from kimibot.views import View
-from tests.fakes import SplitEvery, forget, sign
+from tests.fakes import SplitEvery, at_once, forget, sign
 from tests.virtual_time import VirtualTimeLoop
 
 WORDS = 1_000
@@ -95,6 +95,7 @@ async def answer(slack: Slack, pacing: Pacing, thread: Thread, figures: Figures)
         splitter=SplitEvery(1_000_000),
         sign=sign,
         on_posted=forget,
+        sure=at_once,
     ) as reply:
         await asyncio.sleep(THINKING_SECONDS)
         for words in range(1, WORDS + 1):

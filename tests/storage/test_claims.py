@@ -74,6 +74,7 @@ async def test_a_lapsed_claim_passes_to_the_next_with_a_higher_fence(store: Stor
     assert claimable == [thread_id]
     assert claim.fence > lapsed.fence
     assert claim.turns[0].attempt == 2
+    assert claim.turns[0].takeovers == 1
 
 
 async def test_a_crashed_owners_reply_is_handed_on(store: Store) -> None:
@@ -145,7 +146,8 @@ async def test_released_turns_are_queued_and_counted_once_a_claim(store: Store) 
     await store.release(claim)
 
     assert await store.claimable() == [thread_id]
-    assert (await claimed(store, thread_id, "second")).turns[0].attempt == 2
+    [turn] = (await claimed(store, thread_id, "second")).turns
+    assert (turn.attempt, turn.takeovers) == (2, 0)
 
 
 async def test_a_lost_claim_gives_nothing_back(store: Store, database: Database) -> None:

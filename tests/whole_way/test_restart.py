@@ -24,8 +24,9 @@ from tests.whole_way.scene import Fields, body, bot_environment, note, open_scen
 pytestmark = pytest.mark.processes
 DEV = "#dev"
 SHORT_LEASE = {
-    "KIMIBOT_LEASE_SECONDS": "2",
+    "KIMIBOT_LEASE_SECONDS": "3",
     "KIMIBOT_RENEW_SECONDS": "0.5",
+    "KIMIBOT_SLACK_TIMEOUT_SECONDS": "2",
     "KIMIBOT_SWEEP_SECONDS": "0.3",
 }
 

@@ -27,6 +27,7 @@ KIMI_OPTIONS = ("--speed", "4")
 SHORT_LEASE = {
     "KIMIBOT_LEASE_SECONDS": "4",
     "KIMIBOT_RENEW_SECONDS": "1",
+    "KIMIBOT_SLACK_TIMEOUT_SECONDS": "2",
     "KIMIBOT_SWEEP_SECONDS": "0.5",
 }
 """So that the restarted bot takes over what the killed one left, without a long wait."""
