@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Protocol
 
+from kimibot.budget import Urgency, Wish
 from kimibot.conversation import Thread
 from kimibot.errors import BlocksRefused, FateUnknown, NotConnected, RateLimited, SlackError
-from kimibot.pacing import Pacing, Urgency, Wish, now
+from kimibot.pacing import Pacing, now
 from kimibot.reply_parts import Messages, Posted, ReplyParts, Sure
 from kimibot.views import Button, Cut, Part, Style, View
 

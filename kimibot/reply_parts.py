@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
+from kimibot.budget import Urgency, Wish
 from kimibot.conversation import Thread
 from kimibot.errors import FateUnknown, MessageGone, NotConnected, RateLimited
-from kimibot.pacing import Pacing, Urgency, Wish, now
+from kimibot.pacing import Pacing, now
 from kimibot.views import View
 
 DELETE_PAUSE_SECONDS = 1.0

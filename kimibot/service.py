@@ -159,7 +159,13 @@ async def _assemble(
         limits=_limits(settings),
         now=_now,
     )
-    worker = Worker(store, answering.answer, owner=uuid4().hex, times=_lease_times(settings))
+    worker = Worker(
+        store,
+        answering.answer,
+        owner=uuid4().hex,
+        times=_lease_times(settings),
+        divide=pacing.divide,
+    )
     app = _build_app(settings, client, us, store, worker, messages)
     socket = _socket(settings, app, hearing)
     return Bot(settings, us, database, worker, app, socket)

@@ -23,6 +23,8 @@ class Journal(Protocol):
 
     async def claimable(self) -> list[int]: ...
 
+    async def live_owners(self) -> int: ...
+
     async def claim(self, thread_id: int, owner: str, lease_seconds: float) -> Claim | None: ...
 
     async def renew(
@@ -37,7 +39,10 @@ class Journal(Protocol):
 
 
 class Worker:
-    """Runs one turn a thread at a time, and as many threads at once as have something queued."""
+    """Runs one turn a thread at a time, and as many threads at once as have something queued.
+
+    `divide` is told how many replicas are at work.
+    """
 
     def __init__(
         self,
@@ -46,11 +51,13 @@ class Worker:
         *,
         owner: str,
         times: LeaseTimes,
+        divide: Callable[[int], None],
     ) -> None:
         self._journal = journal
         self._answer = answer
         self._owner = owner
         self._times = times
+        self._divide = divide
         self._threads: dict[int, asyncio.Task[None]] = {}
         self._woken: set[int] = set()
         self._fences: dict[int, int] = {}
@@ -98,9 +105,15 @@ class Worker:
             try:
                 for thread_id in await self._journal.claimable():
                     self.wake(thread_id)
+                await self._share_budgets()
             except DatabaseUnavailable as error:
                 log.warning("sweep: %s", error)
             await self._pause(self._times.sweep_seconds)
+
+    async def _share_budgets(self) -> None:
+        """Slack's limits are the workspace's: those who work there now divide them."""
+        if self._fences:
+            self._divide(await self._journal.live_owners())
 
     async def _renew_claims(self) -> None:
         while not self._stopped.is_set():

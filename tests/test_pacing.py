@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 
-from kimibot.pacing import (
+from kimibot.budget import (
     EDITS,
+    SLOW_SECONDS,
+    SLOWED_BY,
     Bucket,
     Budget,
     Crowd,
-    Pacing,
     Urgency,
     Wish,
     choose,
     due_at,
     gap_seconds,
-    now,
 )
+from kimibot.pacing import Pacing, now
 from tests.virtual_time import in_virtual_time
 
 ONE_A_SECOND = Budget(rate_per_second=1.0, burst=5, start=5)
@@ -36,7 +37,42 @@ def test_a_held_bucket_gives_nothing_until_slack_allows_it_and_then_one() -> Non
 
     assert bucket.free(29.9) == 0
     assert bucket.free(30.0) == 1
-    assert bucket.free_at(2, now=10.0) == 31.0
+    assert bucket.free_at(2, now=10.0) == 30.0 + 1 / SLOWED_BY
+
+
+def test_after_a_429_the_rate_is_lower_for_some_minutes() -> None:
+    bucket = Bucket(ONE_A_SECOND, level=5, at=0.0)
+
+    bucket.hold(0.0, seconds=10)
+
+    assert bucket.rate_per_second(11.0) == SLOWED_BY
+    assert bucket.rate_per_second(10.0 + SLOW_SECONDS) == 1.0
+
+
+def test_a_second_429_lowers_the_rate_further() -> None:
+    bucket = Bucket(ONE_A_SECOND, level=5, at=0.0)
+
+    bucket.hold(0.0, seconds=10)
+    bucket.hold(20.0, seconds=10)
+
+    assert bucket.rate_per_second(31.0) == SLOWED_BY**2
+
+
+def test_of_two_replicas_each_takes_half_of_the_budget() -> None:
+    bucket = Bucket(Budget(rate_per_second=1.0, burst=20, start=20), level=20, at=0.0)
+
+    bucket.divide(0.0, owners=2)
+
+    assert bucket.free(0.0) == 10
+    assert bucket.rate_per_second(0.0) == 0.5
+
+
+def test_a_bucket_that_is_divided_among_many_still_lets_a_call_pass() -> None:
+    bucket = Bucket(Budget(rate_per_second=1.0, burst=3, start=3), level=3, at=0.0)
+
+    bucket.divide(0.0, owners=10)
+
+    assert bucket.free(0.0) == 1
 
 
 def test_a_last_text_goes_before_all_others_and_the_oldest_last_text_first() -> None:
@@ -127,9 +163,31 @@ async def test_posts_have_a_budget_for_each_channel() -> None:
     pacing = Pacing({"chat.postMessage": Budget(rate_per_second=1.0, burst=1, start=1)})
     started_at = now()
 
-    await asyncio.gather(*(pacing.call("chat.postMessage", f"C{n}") for n in range(50)))
+    await asyncio.gather(*(pacing.call("chat.postMessage", f"C{n}") for n in range(20)))
 
     assert now() == started_at
+
+
+@in_virtual_time
+async def test_all_channels_together_have_a_budget_too() -> None:
+    pacing = Pacing()
+    started_at = now()
+
+    await asyncio.gather(*(pacing.call("chat.postMessage", f"C{n}") for n in range(130)))
+
+    assert now() - started_at >= 20
+
+
+@in_virtual_time
+async def test_a_share_holds_for_lanes_that_are_opened_later_too() -> None:
+    pacing = Pacing({"chat.update": ONE_A_SECOND})
+    pacing.divide(5)
+    started_at = now()
+
+    for _ in range(3):
+        await pacing.call("chat.update")
+
+    assert now() - started_at >= 9.9
 
 
 @in_virtual_time

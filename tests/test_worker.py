@@ -28,6 +28,11 @@ class Journal:
     renewed: int = 0
     lost: set[int] = field(default_factory=set)
     down: int = 0
+    owners: int = 1
+    divided: list[int] = field(default_factory=list)
+
+    async def live_owners(self) -> int:
+        return self.owners
 
     async def claimable(self) -> list[int]:
         return [thread for thread, asks in self.queued.items() if asks]
@@ -86,7 +91,9 @@ class Answers:
 
 @asynccontextmanager
 async def running(journal: Journal, answers: Answers) -> AsyncIterator[Worker]:
-    worker = Worker(journal, answers, owner="me", times=LeaseTimes(20, 5, 2, 8))
+    worker = Worker(
+        journal, answers, owner="me", times=LeaseTimes(20, 5, 2, 8), divide=journal.divided.append
+    )
     task = asyncio.create_task(worker.run())
     try:
         yield worker
@@ -159,6 +166,15 @@ async def test_a_claim_that_another_owner_has_taken_ends_our_work_on_it() -> Non
 
         assert answers.at_once == 0
     assert journal.ended == []
+
+
+@in_virtual_time
+async def test_budgets_are_divided_by_the_replicas_at_work() -> None:
+    journal, answers = Journal(queued={1: ["a"]}, owners=3), Answers(seconds=10)
+    async with running(journal, answers):
+        await asyncio.sleep(5)
+
+    assert set(journal.divided) == {3}
 
 
 @in_virtual_time

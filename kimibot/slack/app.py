@@ -55,12 +55,15 @@ def build_app(
 def _quiet_bolt() -> Iterator[None]:
     """Bolt finds SLACK_BOT_TOKEN in the environment by itself, and warns that it is not used."""
     logger = logging.getLogger("slack_bolt.AsyncApp")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
+    logger.addFilter(_nothing)
     try:
         yield
     finally:
-        logger.setLevel(level)
+        logger.removeFilter(_nothing)
+
+
+def _nothing(_: logging.LogRecord) -> bool:
+    return False
 
 
 def _without_token(client: AsyncWebClient) -> AsyncWebClient:

@@ -15,7 +15,7 @@ from kimibot.conversation import (
     Thread,
     ThreadFacts,
 )
-from kimibot.storage import asks, claims, memory
+from kimibot.storage import asks, claims, memory, owners
 from kimibot.storage.engine import Database
 
 ACCEPT_SECONDS = 2.0
@@ -71,6 +71,11 @@ class Store:
         """Threads with open turns and no live lease, the one that waits longest first."""
         async with self._database.reading() as connection:
             return await claims.claimable(connection)
+
+    async def live_owners(self) -> int:
+        """How many owners work on threads just now."""
+        async with self._database.reading() as connection:
+            return await owners.live_owners(connection)
 
     async def claim(self, thread_id: int, owner: str, lease_seconds: float) -> Claim | None:
         """Makes `owner` the one who works on the thread, until the lease ends by the database's

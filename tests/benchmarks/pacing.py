@@ -13,10 +13,11 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from kimibot.budget import Bucket, Budget
 from kimibot.conversation import Thread
 from kimibot.errors import RateLimited
 from kimibot.live_reply import LiveReply
-from kimibot.pacing import Bucket, Budget, Pacing, now
+from kimibot.pacing import Pacing, now
 from kimibot.views import View
 from tests.fakes import SplitEvery, at_once, forget, sign
 from tests.virtual_time import VirtualTimeLoop

@@ -9,7 +9,8 @@ import signal
 import uvloop
 
 from kimibot import logs
-from kimibot.pacing import BUDGETS, Budget, Pacing
+from kimibot.budget import BUDGETS, Budget
+from kimibot.pacing import Pacing
 from kimibot.service import drain, open_bot
 from kimibot.settings import Settings
 
