@@ -56,14 +56,16 @@ class Timers:
         self._whole = Patience(
             clock() + seconds, TooSlow(f"not answered in {seconds:g} s", limit_seconds=seconds)
         )
+        # Made once: it is asked for at every event, and ends the answer when it is used.
+        idle = limits.idle_seconds
+        self._silence = CutOff(f"silent for {idle:g} s", limit_seconds=idle)
 
     def first_event(self) -> Patience:
         seconds = self._limits.first_event_seconds
         return self._of(seconds, NoFirstEvent(f"nothing in {seconds:g} s", limit_seconds=seconds))
 
     def idle(self) -> Patience:
-        seconds = self._limits.idle_seconds
-        return self._of(seconds, CutOff(f"silent for {seconds:g} s", limit_seconds=seconds))
+        return self._of(self._limits.idle_seconds, self._silence)
 
     def grace(self) -> Patience:
         seconds = self._limits.grace_seconds
@@ -74,8 +76,8 @@ class Timers:
         return (patience or self._whole).until - self._clock()
 
     def _of(self, seconds: float, error: KimiError) -> Patience:
-        patience = Patience(self._clock() + seconds, error)
-        return min(patience, self._whole, key=lambda each: each.until)
+        until = self._clock() + seconds
+        return Patience(until, error) if until <= self._whole.until else self._whole
 
 
 class Reading:
