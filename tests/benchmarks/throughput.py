@@ -14,7 +14,7 @@ from time import monotonic
 
 import uvloop
 
-from tests.benchmarks.answers import Pace, ask_many, open_channels
+from tests.benchmarks.answers import Ask, Pace, ask_many, look_back, open_channels
 from tests.benchmarks.figures import Figure, report
 from tests.benchmarks.stage import BOT, KIMI, SLACK, UNPACED, Stage, open_stage
 from tests.postgres import some_postgres
@@ -35,14 +35,15 @@ async def turns(database: str, database_url: str | None = None) -> None:
     """All asks are delivered at the same moment; from then on it counts."""
     stage_of = open_stage(bot=UNPACED, slack=NO_LIMITS, database_url=database_url)
     async with stage_of as stage:
-        await _hold_asks(stage, INSTANT, ASKS)
+        asks = await _hold_asks(stage, INSTANT, ASKS)
         before = {name: stage.usage(name).cpu_seconds for name in stage.processes}
         began = monotonic()
         await stage.slack.resume_delivery()
         await stage.until_ended(ASKS, MOST_SECONDS)
         seconds = monotonic() - began
         cpu = {name: stage.usage(name).cpu_seconds - before[name] for name in before}
-        report(f"{ASKS} instant answers on {database}", _turns(seconds, cpu))
+        complete = sum(one.is_complete for one in await look_back(stage, asks))
+        report(f"{ASKS} instant answers on {database}", _turns(complete, seconds, cpu))
 
 
 async def streams() -> None:
@@ -66,14 +67,16 @@ async def streams() -> None:
         )
 
 
-async def _hold_asks(stage: Stage, pace: Pace, count: int) -> None:
+async def _hold_asks(stage: Stage, pace: Pace, count: int) -> list[Ask]:
+    """Said, but not yet delivered."""
     channels = await open_channels(stage, CHANNELS)
     await stage.slack.pause_delivery()
-    await ask_many(stage, range(count), channels, pace, 0.0)
+    return await ask_many(stage, range(count), channels, pace, 0.0)
 
 
-def _turns(seconds: float, cpu: dict[str, float]) -> list[Figure]:
+def _turns(complete: int, seconds: float, cpu: dict[str, float]) -> list[Figure]:
     return [
+        Figure("complete and right", complete, "answers", ASKS, is_least=True),
         Figure("turns a second", ASKS / seconds, "", 40, is_least=True),
         Figure("CPU of the bot a turn", 1000 * cpu[BOT] / ASKS, "ms", 25),
         Figure("CPU of the local Slack a turn", 1000 * cpu[SLACK] / ASKS, "ms"),
