@@ -1,4 +1,4 @@
-"""The HTTP endpoints: health, readiness, and Slack's events where there is no socket."""
+"""The HTTP endpoints: health, readiness, metrics, and Slack's events where there is no socket."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from aiohttp import web
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 MOST_BODY_BYTES = 4 * 1024 * 1024
 
+METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+"""https://prometheus.io/docs/instrumenting/exposition_formats/"""
+
 
 @asynccontextmanager
 async def serve(
@@ -17,15 +20,18 @@ async def serve(
     port: int,
     *,
     is_ready: Callable[[], Awaitable[str]],
+    metrics: Callable[[], Awaitable[bytes]],
     slack_events: Handler | None,
 ) -> AsyncIterator[int]:
-    """Listen while the block runs; yields the port. `is_ready` says what is missing, or "".
+    """Listen while the block runs; yields the port. `is_ready` says what is missing, or "",
+    and `metrics` gives the text for Prometheus.
 
     Raises OSError when the port is taken.
     """
     app = web.Application(client_max_size=MOST_BODY_BYTES)
     app.router.add_get("/healthz", _healthz)
     app.router.add_get("/readyz", _readyz(is_ready))
+    app.router.add_get("/metrics", _metrics(metrics))
     if slack_events is not None:
         app.router.add_post("/slack/events", slack_events)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=2.0)
@@ -46,5 +52,12 @@ def _readyz(is_ready: Callable[[], Awaitable[str]]) -> Handler:
     async def handle(_: web.Request) -> web.Response:
         missing = await is_ready()
         return web.Response(status=503 if missing else 200, text=f"{missing or 'ready'}\n")
+
+    return handle
+
+
+def _metrics(metrics: Callable[[], Awaitable[bytes]]) -> Handler:
+    async def handle(_: web.Request) -> web.Response:
+        return web.Response(body=await metrics(), headers={"Content-Type": METRICS_TYPE})
 
     return handle

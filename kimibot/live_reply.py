@@ -49,12 +49,13 @@ class Splitter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Showing:
-    """What the reply is to show now."""
+    """What the reply is to show now; `number` counts its texts."""
 
     text: str = ""
     note: str = ""
     button: Button | None = None
     is_last: bool = False
+    number: int = 0
 
 
 class LiveReply:
@@ -62,7 +63,8 @@ class LiveReply:
 
     `reply_ts` are parts that an earlier attempt has left: they are edited in place, and what is
     not needed of them is deleted. `on_posted` is told all parts as soon as a new one has its ts,
-    `sure` is awaited right before each call.
+    `sure` is awaited right before each call, and `on_shown` is told of each text that Slack
+    shows how many older ones were skipped.
     After the painter has failed, `show` and `finish` raise what it failed with.
     """
 
@@ -78,6 +80,7 @@ class LiveReply:
         on_posted: Posted,
         sure: Sure,
         reply_ts: Sequence[str] = (),
+        on_shown: Callable[[int], None] = lambda _: None,
     ) -> None:
         self._parts = ReplyParts(
             thread,
@@ -91,7 +94,9 @@ class LiveReply:
         self._pacing = pacing
         self._splitter = splitter
         self._sign = sign
+        self._on_shown = on_shown
         self._showing = Showing()
+        self._shown_number = 0
         self._style = Style.MARKDOWN
         self._start = Cut()
         self._part = 0
@@ -134,7 +139,7 @@ class LiveReply:
         """The text has grown; it is shown when the budget allows. Returns at once."""
         self._raise_if_failed()
         if text != self._showing.text:
-            self._showing = Showing(text)
+            self._showing = Showing(text, number=self._showing.number + 1)
             self._changed.set()
             if self._unseen() >= LIVE_PART_CHARACTERS:
                 self._pressed.set()
@@ -153,7 +158,8 @@ class LiveReply:
         Raises SlackError when Slack refuses it, or when ten minutes were not enough.
         """
         assert self._painter is not None
-        self._showing = Showing(text, note, button, is_last=True)
+        number = self._showing.number + (text != self._showing.text)
+        self._showing = Showing(text, note, button, is_last=True, number=number)
         self._changed.set()
         self._pressed.set()
         self._hurry(Urgency.LAST)
@@ -329,19 +335,22 @@ class LiveReply:
             self._part -= 1
 
     async def _edit(self) -> None:
-        (view, _), (_, shown_to) = self._view(), self._open_part()
+        (view, _), (_, shown_to), number = self._view(), self._open_part(), self._showing.number
         self._wish.last_call_at = now()
         self._is_shown_for_sure = False
         await self._parts.edit(self._part, view)
-        self._confirm(view, shown_to)
+        self._confirm(view, shown_to, number)
 
     async def _post(self) -> None:
-        (view, _), (_, shown_to) = self._view(), self._open_part()
+        (view, _), (_, shown_to), number = self._view(), self._open_part(), self._showing.number
         await self._parts.post(view)
-        self._confirm(view, shown_to)
+        self._confirm(view, shown_to, number)
 
-    def _confirm(self, view: View, shown_to: Cut) -> None:
+    def _confirm(self, view: View, shown_to: Cut, number: int) -> None:
         """Slack shows this now."""
+        if number > self._shown_number:
+            self._on_shown(number - self._shown_number - 1)
+            self._shown_number = number
         self._shown, self._shown_to, self._is_shown_for_sure = view, shown_to, True
         if view.body:
             self._growth.has_shown_words()

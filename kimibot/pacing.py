@@ -48,6 +48,11 @@ class Pacing:
             self._live.discard(growth)
             growth.has_shown_words()
 
+    @property
+    def live_answers(self) -> int:
+        """How many replies grow now."""
+        return len(self._live)
+
     def _crowd(self) -> Crowd:
         return Crowd(len(self._live), len(self._silent))
 

@@ -8,7 +8,7 @@ import logging
 import resource
 import signal
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -33,10 +33,11 @@ from kimibot.errors import (
     SlackError,
     StorageError,
 )
-from kimibot.kimi.client import Kimi, open_kimi
+from kimibot.kimi.client import Kimi, OnError, open_kimi
 from kimibot.kimi.reading import Limits as KimiLimits
 from kimibot.lease import LeaseTimes
 from kimibot.live_reply import LiveReply
+from kimibot.metrics import Metrics, Sources
 from kimibot.pacing import Pacing
 from kimibot.reply_parts import Posted, Sure
 from kimibot.settings import Settings
@@ -69,6 +70,7 @@ class Bot:
     worker: Worker
     app: AsyncApp
     socket: Socket | None
+    metrics: Callable[[], Awaitable[bytes]]
     port: int = 0
     is_draining: bool = False
 
@@ -143,11 +145,11 @@ async def _assemble(
     settings: Settings, database: Database, pacing: Pacing, stack: AsyncExitStack
 ) -> Bot:
     """From the outside in: the edges, then the story between them, then who is told of events."""
-    hearing, store = Hearing(time.time), Store(database)
+    hearing, store, metrics = Hearing(time.time), Store(database), Metrics(_now)
     client = await stack.enter_async_context(_open_web_api(settings))
-    web_api = WebApi(client, pacing)
+    web_api = WebApi(client, pacing, metrics.slack_called)
     us = await _identify(web_api)
-    kimi = await stack.enter_async_context(_open_kimi(settings))
+    kimi = await stack.enter_async_context(_open_kimi(settings, metrics.kimi_failed))
     messages = SlackMessages(web_api, pacing)
     workspace = SlackWorkspace(
         web_api, pacing, us, messages, connected_since=hearing.since, clock=time.monotonic
@@ -156,7 +158,7 @@ async def _assemble(
         memory=store,
         model=kimi,
         workspace=workspace,
-        replies=partial(_open_reply, messages, pacing),
+        replies=partial(_open_reply, messages, pacing, metrics.text_shown),
         system_prompt=_system_prompt(settings),
         limits=_limits(settings),
         now=_now,
@@ -167,10 +169,13 @@ async def _assemble(
         owner=uuid4().hex,
         times=_lease_times(settings),
         divide=pacing.divide,
+        on_claimed=metrics.claimed,
+        on_ended=metrics.ended,
     )
-    app = _build_app(settings, client, us, store, worker, messages)
+    app = _build_app(settings, client, us, store, worker, messages, metrics.event_came)
     socket = _socket(settings, app, hearing)
-    return Bot(settings, us, database, worker, app, socket)
+    scrape = partial(metrics.scrape, _sources(store, pacing, kimi, socket))
+    return Bot(settings, us, database, worker, app, socket, scrape)
 
 
 def _open_web_api(settings: Settings) -> AbstractAsyncContextManager[AsyncWebClient]:
@@ -181,7 +186,7 @@ def _open_web_api(settings: Settings) -> AbstractAsyncContextManager[AsyncWebCli
     )
 
 
-def _open_kimi(settings: Settings) -> AbstractAsyncContextManager[Kimi]:
+def _open_kimi(settings: Settings, on_error: OnError) -> AbstractAsyncContextManager[Kimi]:
     return open_kimi(
         provider=settings.kimi_provider,
         api_key=settings.kimi_api_key.get_secret_value(),
@@ -197,6 +202,7 @@ def _open_kimi(settings: Settings) -> AbstractAsyncContextManager[Kimi]:
             idle_seconds=settings.kimi_idle_timeout_seconds,
             answer_seconds=settings.kimi_answer_timeout_seconds,
         ),
+        on_error=on_error,
     )
 
 
@@ -212,6 +218,7 @@ async def _identify(web_api: WebApi) -> Us:
 def _open_reply(
     messages: SlackMessages,
     pacing: Pacing,
+    on_shown: Callable[[int], None],
     thread: Thread,
     turn_id: str,
     *,
@@ -229,6 +236,7 @@ def _open_reply(
         on_posted=on_posted,
         sure=sure,
         reply_ts=reply_ts,
+        on_shown=on_shown,
     )
 
 
@@ -270,6 +278,7 @@ def _build_app(
     store: Store,
     worker: Worker,
     messages: SlackMessages,
+    on_event: Callable[[], None],
 ) -> AsyncApp:
     accepting = Accepting(store, us, FollowUps(settings.follow_ups), worker.wake, _now)
     buttons = Buttons(store, messages.whisper, worker.wake)
@@ -282,6 +291,7 @@ def _build_app(
         signing_secret=None
         if settings.socket_mode or secret is None
         else secret.get_secret_value(),
+        on_event=on_event,
     )
 
 
@@ -290,12 +300,25 @@ def _socket(settings: Settings, app: AsyncApp, hearing: Hearing) -> Socket | Non
     return Socket(app, token.get_secret_value(), hearing) if token is not None else None
 
 
+def _sources(store: Store, pacing: Pacing, kimi: Kimi, socket: Socket | None) -> Sources:
+    return Sources(
+        open_asks=store.open_asks,
+        live_answers=lambda: pacing.live_answers,
+        kimi_streams=lambda: kimi.open_streams,
+        is_socket_open=socket.is_open if socket is not None else None,
+    )
+
+
 async def _listen(bot: Bot, stack: AsyncExitStack) -> None:
     """The endpoints first, so that a look at them tells how far we are; then the socket."""
     settings = bot.settings
     slack_events = None if settings.socket_mode else events_endpoint(bot.app)
     serving = endpoints.serve(
-        settings.host, settings.port, is_ready=bot.what_is_missing, slack_events=slack_events
+        settings.host,
+        settings.port,
+        is_ready=bot.what_is_missing,
+        metrics=bot.metrics,
+        slack_events=slack_events,
     )
     try:
         bot.port = await stack.enter_async_context(serving)

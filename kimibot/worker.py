@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from kimibot.answering import DRAINING
-from kimibot.conversation import Claim, Ending, Outcome
+from kimibot.conversation import Claim, Ending, Outcome, Usage
 from kimibot.errors import ClaimLost, DatabaseUnavailable, SlackError
 from kimibot.lease import Lease, LeaseTimes
 
@@ -41,7 +41,8 @@ class Journal(Protocol):
 class Worker:
     """Runs one turn a thread at a time, and as many threads at once as have something queued.
 
-    `divide` is told how many replicas are at work.
+    `divide` is told how many replicas are at work, `on_claimed` of each claim, and `on_ended` of
+    each ending that is kept.
     """
 
     def __init__(
@@ -52,12 +53,16 @@ class Worker:
         owner: str,
         times: LeaseTimes,
         divide: Callable[[int], None],
+        on_claimed: Callable[[Claim], None] = lambda _: None,
+        on_ended: Callable[[Claim, Ending], None] = lambda *_: None,
     ) -> None:
         self._journal = journal
         self._answer = answer
         self._owner = owner
         self._times = times
         self._divide = divide
+        self._on_claimed = on_claimed
+        self._on_ended = on_ended
         self._threads: dict[int, asyncio.Task[None]] = {}
         self._woken: set[int] = set()
         self._fences: dict[int, int] = {}
@@ -166,6 +171,7 @@ class Worker:
             if self._is_draining:
                 await self._journal.release(claim)
                 return
+            self._on_claimed(claim)
             lease = Lease(self._times.call_seconds, held_until)
             claim, held_until = await self._run_turn(claim, lease)
 
@@ -187,7 +193,8 @@ class Worker:
         finally:
             self._fences.pop(claim.thread_id, None)
             self._leases.pop(claim.thread_id, None)
-        self._log(claim, ending)
+        _log(claim, ending)
+        self._on_ended(claim, ending)
         return following
 
     async def _keep(self, claim: Claim, ending: Ending) -> tuple[Claim | None, float]:
@@ -205,22 +212,29 @@ class Worker:
                 await asyncio.sleep(wait_seconds)
                 wait_seconds = min(wait_seconds * 2, 8.0)
 
-    def _log(self, claim: Claim, ending: Ending) -> None:
-        turn, thread = claim.turns[0], claim.thread
-        usage = ending.answer.usage if ending.answer else None
-        log.log(
-            logging.WARNING if ending.outcome is Outcome.FAILED else logging.INFO,
-            "turn ended",
-            extra={
-                "turn": turn.id,
-                "channel": thread.channel,
-                "thread_ts": thread.root_ts,
-                "event_id": turn.event_id,
-                "trace_id": ending.trace_id,
-                "outcome": ending.outcome.value,
-                "error_code": ending.error_code,
-                "parts": len(ending.reply_ts),
-                "prompt_tokens": usage.prompt_tokens if usage else None,
-                "completion_tokens": usage.completion_tokens if usage else None,
-            },
-        )
+
+def _log(claim: Claim, ending: Ending) -> None:
+    """One line a turn, with all the ids under which it can be looked for."""
+    turn, thread, answer = claim.turns[0], claim.thread, ending.answer
+    usage = (answer and answer.usage) or Usage()
+    log.log(
+        logging.WARNING if ending.outcome is Outcome.FAILED else logging.INFO,
+        "turn ended",
+        extra={
+            "turn": turn.id,
+            "channel": thread.channel,
+            "thread_ts": thread.root_ts,
+            "event_id": turn.event_id,
+            "trace_id": ending.trace_id,
+            "completion_id": answer.completion_id if answer else "",
+            "outcome": ending.outcome.value,
+            "error_code": ending.error_code,
+            "finish_reason": answer.finish_reason if answer else None,
+            "attempt": turn.attempt,
+            "merged": len(claim.turns) - 1,
+            "parts": len(ending.reply_ts),
+            "prompt_tokens": usage.prompt_tokens,
+            "completion_tokens": usage.completion_tokens,
+            "cached_tokens": usage.cached_tokens,
+        },
+    )

@@ -31,6 +31,8 @@ KEEP_ALIVE_SECONDS = 30.0
 log = logging.getLogger(__name__)
 
 OnRetry = Callable[[Retry], None]
+OnError = Callable[[KimiError, bool], None]
+"""Is told of each request that failed, and whether it is made again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,7 @@ async def open_kimi(
     max_retries: int = 3,
     limits: Limits | None = None,
     chance: Chance | None = None,
+    on_error: OnError = lambda *_: None,
 ) -> AsyncIterator[Kimi]:
     """A Kimi with its pool of connections, closed at the end.
 
@@ -77,6 +80,7 @@ async def open_kimi(
             max_retries=max_retries,
             limits=limits,
             chance=chance or Chance(),
+            on_error=on_error,
         )
         try:
             yield kimi
@@ -101,6 +105,7 @@ class Kimi:
         max_retries: int,
         limits: Limits,
         chance: Chance,
+        on_error: OnError,
     ) -> None:
         self.provider = place.name
         self.model = model
@@ -116,7 +121,13 @@ class Kimi:
         self._limits = limits
         self._chance = chance
         self._policy = RetryPolicy(max_retries, limits.unreachable_seconds, chance.random)
+        self._on_error = on_error
         self._exchanges: set[Exchange] = set()
+
+    @property
+    def open_streams(self) -> int:
+        """How many requests are open now, those included that wait for their first event."""
+        return len(self._exchanges)
 
     @asynccontextmanager
     async def stream(
@@ -143,6 +154,9 @@ class Kimi:
             reading = await self._open(body, on_retry)
             try:
                 yield reading
+            except KimiError as error:
+                self._on_error(error, False)
+                raise
             finally:
                 await reading.close()
 
@@ -165,7 +179,9 @@ class Kimi:
                 failed = Failed(error, tries, now - started, now - first_try)
                 retry = self._policy.next(failed)
                 if retry is None or retry.wait_seconds >= timers.left_seconds():
+                    self._on_error(error, False)
                     raise
+                self._on_error(error, True)
                 _log_retry(retry, error)
             if on_retry is not None:
                 on_retry(retry)

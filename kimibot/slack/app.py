@@ -34,8 +34,12 @@ def build_app(
     accept: Accept,
     actions: Mapping[str, Press],
     signing_secret: str | None,
+    on_event: Callable[[], None] = lambda: None,
 ) -> AsyncApp:
-    """The app for Socket Mode (no signing secret) and for signed HTTP requests."""
+    """The app for Socket Mode (no signing secret) and for signed HTTP requests.
+
+    `on_event` is told of each event that is delivered, whatever it is about.
+    """
     with _quiet_bolt():
         app = AsyncApp(
             client=_without_token(client),
@@ -45,7 +49,7 @@ def build_app(
             ignoring_self_events_enabled=False,  # ours are dropped first of all, in `read`
             attaching_conversation_kwargs_enabled=False,
         )
-    app.use(_storing(us, accept))
+    app.use(_storing(us, accept, on_event))
     for action_id, press in actions.items():
         app.action(action_id)(_listener(press))
     return app
@@ -94,12 +98,15 @@ def _constant_authorization(us: Us, token: str) -> Callable[..., Awaitable[Autho
     return authorize
 
 
-def _storing(us: Us, accept: Accept) -> Callable[..., Awaitable[BoltResponse]]:
+def _storing(
+    us: Us, accept: Accept, on_event: Callable[[], None]
+) -> Callable[..., Awaitable[BoltResponse]]:
     async def store(
         body: dict[str, Any], next_: Callable[[], Awaitable[BoltResponse]]
     ) -> BoltResponse:
         kind = body.get("type")
         if kind == "event_callback":
+            on_event()
             message = read(body, us)
             if message is not None:
                 await accept(message)

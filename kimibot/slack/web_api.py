@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -75,12 +75,22 @@ async def open_web_api(
         yield AsyncWebClient(token=token, base_url=base_url, session=session, retry_handlers=[])
 
 
+OnCall = Callable[[str, SlackError | None], None]
+"""Is told of each call that has ended: its method, and what went wrong."""
+
+
 class WebApi:
     """One call at a time, by the names of docs.slack.dev/reference/methods."""
 
-    def __init__(self, client: AsyncWebClient, pacing: Pacing) -> None:
+    def __init__(
+        self,
+        client: AsyncWebClient,
+        pacing: Pacing,
+        on_call: OnCall = lambda *_: None,
+    ) -> None:
         self._client = client
         self._pacing = pacing
+        self._on_call = on_call
 
     async def call(self, method: str, **arguments: Any) -> dict[str, Any]:
         """The answer's body. Arguments that are None are left out; the caller has the slot.
@@ -88,16 +98,13 @@ class WebApi:
         Raises SlackError; FateUnknown where Slack may have applied the call all the same. A 429
         holds the method for everybody.
         """
-        body = {name: value for name, value in arguments.items() if value is not None}
         try:
-            response = await self._client.api_call(method, json=body)
-        except SlackApiError as error:
-            raise self._translated(method, error, body) from error
-        except aiohttp.ClientConnectorError as error:
-            raise NotConnected(method, type(error).__name__) from error
-        except (TimeoutError, aiohttp.ClientError, SlackClientError, OSError) as error:
-            raise FateUnknown(method, type(error).__name__) from error
-        return response.data if isinstance(response.data, dict) else {}
+            answer = await self._call(method, arguments)
+        except SlackError as error:
+            self._on_call(method, error)
+            raise
+        self._on_call(method, None)
+        return answer
 
     async def read(self, method: str, **arguments: Any) -> dict[str, Any]:
         """`call` for what changes nothing: waits for its slot, and tries up to three times."""
@@ -109,6 +116,18 @@ class WebApi:
                 continue
         await self._pacing.call(method)
         return await self.call(method, **arguments)
+
+    async def _call(self, method: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        body = {name: value for name, value in arguments.items() if value is not None}
+        try:
+            response = await self._client.api_call(method, json=body)
+        except SlackApiError as error:
+            raise self._translated(method, error, body) from error
+        except aiohttp.ClientConnectorError as error:
+            raise NotConnected(method, type(error).__name__) from error
+        except (TimeoutError, aiohttp.ClientError, SlackClientError, OSError) as error:
+            raise FateUnknown(method, type(error).__name__) from error
+        return response.data if isinstance(response.data, dict) else {}
 
     def _translated(self, method: str, error: SlackApiError, body: dict[str, Any]) -> SlackError:
         translated = _translated(method, error)

@@ -134,6 +134,6 @@ class Store:
             return await asks.turn_owner(connection, turn_id)
 
     async def open_asks(self) -> int:
-        """How many asks have no outcome yet, waiting or running."""
-        async with self._database.reading() as connection:
+        """How many asks have no outcome yet, waiting or running. Gives up after two seconds."""
+        async with self._database.reading(ACCEPT_SECONDS) as connection:
             return await asks.open_asks(connection)
