@@ -2,7 +2,8 @@
 
     python -m tests.benchmarks.history
 
-The thread has 1,000 messages: asks of 20 words, answers of 60. Takes half a minute.
+The thread has 1,000 messages, every second one an answer: of 60 words, and then of 400 with 800
+words of reasoning kept beside each, of which most no longer fits the model. Takes half a minute.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ from tests.postgres import migrate, some_postgres
 
 TEAM = "T0LOCAL01"
 LONG_THREAD = Thread(TEAM, "C0LONG", "1700000000.000000")
+LONGEST_THREAD = Thread(TEAM, "C0LONG", "1700005000.000000")
 MESSAGES = 1_000
+ASK_WORDS, ANSWER_WORDS = 20, 60
+LONG_ANSWER_WORDS, REASONING_WORDS = 400, 800
 OTHER_THREADS, MESSAGES_IN_OTHERS = 2_000, 10
 THREADS_A_TRANSACTION = 200
 BUDGET_TOKENS = 95_000
@@ -40,13 +44,18 @@ async def measure(name: str, url: str) -> None:
     """The same look-ups twice: with the long thread alone, and among 2,000 others."""
     database = open_database(url)
     try:
-        thread_id = await _fill_long_thread(database)
+        thread_id = await _fill_thread(database, LONG_THREAD, ANSWER_WORDS, 0)
         alone = await _look_ups(database, thread_id)
+        longest_id = await _fill_thread(
+            database, LONGEST_THREAD, LONG_ANSWER_WORDS, REASONING_WORDS
+        )
+        longest = await _timed(lambda: _read(Store(database), longest_id))
         await _fill_other_threads(database)
         among = await _look_ups(database, thread_id)
     finally:
         await database.close()
-    report(f"A thread of {MESSAGES:,} messages on {name}", list(_rows(alone, among)))
+    figure = Figure("read long answers with their reasoning, p50", milliseconds(longest, 50), "ms")
+    report(f"A thread of {MESSAGES:,} messages on {name}", [*_rows(alone, among), figure])
 
 
 async def _look_ups(database: Database, thread_id: int) -> dict[str, list[float]]:
@@ -54,11 +63,7 @@ async def _look_ups(database: Database, thread_id: int) -> dict[str, list[float]
     store = Store(database)
 
     async def read() -> None:
-        remembered = await store.recall(thread_id)
-        reading = history.read(
-            SYSTEM, remembered, budget_tokens=BUDGET_TOKENS, name_of=lambda id_: id_
-        )
-        assert len(reading.messages) >= MESSAGES
+        assert await _read(store, thread_id) == MESSAGES
 
     async def recall() -> None:
         await store.recall(thread_id)
@@ -70,7 +75,7 @@ async def _look_ups(database: Database, thread_id: int) -> dict[str, list[float]
         await store.claimable()
 
     async def accept() -> None:
-        await store.accept(_ask(), is_ask=True, now=NOW)
+        await store.accept(_ask(LONG_THREAD), is_ask=True, now=NOW)
 
     steps: dict[str, Callable[[], Awaitable[None]]] = {
         "read for the model": read,
@@ -82,7 +87,14 @@ async def _look_ups(database: Database, thread_id: int) -> dict[str, list[float]
     return {step: await _timed(work) for step, work in steps.items()}
 
 
-async def _timed(work: Callable[[], Awaitable[None]]) -> list[float]:
+async def _read(store: Store, thread_id: int) -> int:
+    """How many messages the model gets to read."""
+    remembered = await store.recall(thread_id)
+    reading = history.read(SYSTEM, remembered, budget_tokens=BUDGET_TOKENS, name_of=str)
+    return len(remembered) - reading.left_out
+
+
+async def _timed(work: Callable[[], Awaitable[object]]) -> list[float]:
     await work()
     seconds = []
     for _ in range(READS):
@@ -100,11 +112,13 @@ def _rows(alone: dict[str, list[float]], among: dict[str, list[float]]) -> Itera
         yield Figure(f"{step}{others}, p50", milliseconds(among[step], 50), "ms", budget)
 
 
-async def _fill_long_thread(database: Database) -> int:
-    accepted = await Store(database).accept(_ask(), is_ask=True, now=NOW)
+async def _fill_thread(
+    database: Database, thread: Thread, answer_words: int, reasoning_words: int
+) -> int:
+    accepted = await Store(database).accept(_ask(thread), is_ask=True, now=NOW)
     assert accepted is not None
     rows = [
-        _message(accepted.thread_id, LONG_THREAD, number, 20 if number % 2 else 60)
+        _message(accepted.thread_id, thread, number, answer_words, reasoning_words)
         for number in range(1, MESSAGES)
     ]
     async with database.writing() as connection:
@@ -126,7 +140,7 @@ async def _fill(database: Database, others: Sequence[Thread]) -> None:
         )
         ids = {row.root_ts: row.id for row in added}
         rows = [
-            _message(ids[other.root_ts], other, number, 40)
+            _message(ids[other.root_ts], other, number, ANSWER_WORDS, 0)
             for other in others
             for number in range(MESSAGES_IN_OTHERS)
         ]
@@ -134,15 +148,17 @@ async def _fill(database: Database, others: Sequence[Thread]) -> None:
         await connection.execute(t.turns.insert(), [_turn(ids[o.root_ts], o) for o in others])
 
 
-def _ask() -> Message:
-    ts = LONG_THREAD.root_ts
-    return Message(LONG_THREAD, ts, Speaker.PERSON, "U0ANA0001", "What is this about?")
+def _ask(thread: Thread) -> Message:
+    return Message(thread, thread.root_ts, Speaker.PERSON, "U0ANA0001", "What is this about?")
 
 
-def _message(thread_id: int, thread: Thread, number: int, words: int) -> dict[str, Any]:
+def _message(
+    thread_id: int, thread: Thread, number: int, answer_words: int, reasoning_words: int
+) -> dict[str, Any]:
     """Every second message is an answer of ours, kept as it goes back to the model."""
     is_ours = number % 2 == 1
-    text = f"message {number} " + "word " * words
+    text = f"message {number} " + "word " * (answer_words if is_ours else ASK_WORDS)
+    raw = {"role": "assistant", "content": text, "reasoning_content": "word " * reasoning_words}
     seconds = int(float(thread.root_ts)) + number // 1_000
     return {
         "thread_id": thread_id,
@@ -154,7 +170,7 @@ def _message(thread_id: int, thread: Thread, number: int, words: int) -> dict[st
         "text": text,
         "sent": None if is_ours else text,
         "place": number + 1,
-        "raw": {"role": "assistant", "content": text} if is_ours else None,
+        "raw": raw if is_ours else None,
         "finish_reason": "stop" if is_ours else None,
     }
 
