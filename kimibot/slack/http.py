@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable
 
 from aiohttp import web
-from slack_bolt.adapter.aiohttp import to_aiohttp_response, to_bolt_request
+from slack_bolt.adapter.aiohttp import to_aiohttp_response
 from slack_bolt.async_app import AsyncApp
 
-log = logging.getLogger(__name__)
+from kimibot.slack.requests import Unreadable, bolt_request
 
 
 def events_endpoint(app: AsyncApp) -> Callable[[web.Request], Awaitable[web.Response]]:
@@ -17,9 +16,10 @@ def events_endpoint(app: AsyncApp) -> Callable[[web.Request], Awaitable[web.Resp
 
     async def handle(request: web.Request) -> web.Response:
         try:
-            bolt_request = await to_bolt_request(request)
-        except UnicodeDecodeError:
-            return web.Response(status=400, text="the body is not UTF-8")
-        return await to_aiohttp_response(await app.async_dispatch(bolt_request))
+            body = await request.text()
+            asked = bolt_request(body, request.headers, query=request.query_string, mode="http")
+        except (UnicodeDecodeError, Unreadable):
+            return web.Response(status=400, text="this is no payload of Slack's")
+        return await to_aiohttp_response(await app.async_dispatch(asked))
 
     return handle

@@ -5,14 +5,22 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from time import time
 from typing import Any
 
-from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
+from slack_bolt.adapter.socket_mode.async_internals import send_async_response
 from slack_bolt.async_app import AsyncApp
+from slack_sdk.socket_mode.aiohttp import SocketModeClient
+from slack_sdk.socket_mode.request import SocketModeRequest
+from slack_sdk.socket_mode.response import SocketModeResponse
+
+from kimibot.slack.requests import Unreadable, bolt_request
 
 log = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 20.0
+PING_SECONDS = 10.0
+"""After four of them without an answer the SDK opens another connection."""
 
 
 class Hearing:
@@ -34,14 +42,22 @@ class Socket:
     """The connection over which Slack sends events; the SDK reconnects it by itself."""
 
     def __init__(self, app: AsyncApp, app_token: str, hearing: Hearing) -> None:
-        self._handler = AsyncSocketModeHandler(app, app_token, proxy=app.client.proxy)
-        self._handler.client.message_listeners.append(self._on_frame)
+        self._app = app
+        self._client = SocketModeClient(
+            app_token,
+            logger=app.logger,
+            web_client=app.client,
+            proxy=app.client.proxy,
+            ping_interval=PING_SECONDS,
+        )
+        self._client.message_listeners.append(self._on_frame)
+        self._client.socket_mode_request_listeners.append(self._take)
         self._hearing = hearing
         self._said_hello = asyncio.Event()
 
     async def open(self) -> None:
         """Connect, and wait for Slack's hello; if it takes too long, go on trying behind."""
-        self._connecting = asyncio.create_task(self._handler.connect_async())
+        self._connecting = asyncio.create_task(self._client.connect())
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
                 await self._said_hello.wait()
@@ -50,14 +66,26 @@ class Socket:
 
     async def close(self) -> None:
         """Take no more events. What has been acknowledged is stored already."""
-        if not self._handler.client.closed:
+        if not self._client.closed:
             self._connecting.cancel()
             await asyncio.wait({self._connecting})
-            await self._handler.close_async()
+            await self._client.close()
 
     async def is_open(self) -> bool:
         """Whether Slack has said hello on a connection that still lives."""
-        return self._said_hello.is_set() and bool(await self._handler.client.is_connected())
+        return self._said_hello.is_set() and bool(await self._client.is_connected())
+
+    async def _take(self, client: Any, request: SocketModeRequest) -> None:
+        """Let Bolt answer; without an answer of 200 Slack delivers again."""
+        started_at = time()
+        try:
+            asked = bolt_request(request.payload, {}, mode="socket_mode")
+        except Unreadable as error:
+            log.warning("a payload of no known shape (%s), of type %s", error, request.type)
+            await client.send_socket_mode_response(SocketModeResponse(request.envelope_id))
+            return
+        answer = await self._app.async_dispatch(asked)
+        await send_async_response(client, request, answer, started_at)
 
     async def _on_frame(self, _: object, frame: dict[str, Any], __: str | None = None) -> None:
         if frame.get("type") == "hello":

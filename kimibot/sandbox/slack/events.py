@@ -54,7 +54,9 @@ class Event:
 
     @property
     def kind(self) -> str:
-        event = self.payload.get("event", {})
+        event = self.payload.get("event")
+        if not isinstance(event, dict):
+            return ""
         return ".".join(str(event[k]) for k in ("type", "subtype") if event.get(k))
 
 
