@@ -7,10 +7,11 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
@@ -18,6 +19,9 @@ from pydantic import SecretStr
 from kimibot import __version__, logs
 from kimibot.errors import BadSettings, StorageError
 from kimibot.settings import Settings, has_kimi_key, load_database_url
+
+if TYPE_CHECKING:
+    from kimibot.storage import Database
 
 log = logging.getLogger(__name__)
 
@@ -54,6 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_manifest(commands)
     _add_doctor(commands)
     _add_database(commands)
+    _add_trace(commands)
     return parser
 
 
@@ -106,6 +111,18 @@ def _add_database(commands: Any) -> None:
     text = "Bring the database to the newest migration."
     command = inner.add_parser("upgrade", help=text, description=text)
     command.set_defaults(command=_upgrade_database)
+
+
+def _add_trace(commands: Any) -> None:
+    text = "Tell the life of one turn: when each step was, how it ended, and all its ids."
+    command = commands.add_parser("trace", help=text, description=f"{text} No text is shown.")
+    command.add_argument(
+        "sought",
+        metavar="ID",
+        type=_sought,
+        help="a trace id, completion id, event id or turn id, or the link to a message in Slack",
+    )
+    command.set_defaults(command=_trace)
 
 
 def _run_bot(_options: argparse.Namespace) -> int:
@@ -161,17 +178,38 @@ def _upgrade_database(_options: argparse.Namespace) -> int:
 
 
 async def _upgrade(url: SecretStr) -> int:
-    from kimibot.storage import open_database, upgrade
+    from kimibot.storage import upgrade
+
+    async with _opened(url, alone=True) as database:
+        await upgrade(database)
+    return 0
+
+
+def _trace(options: argparse.Namespace) -> int:
+    is_found = _run(_traced(load_database_url(os.environ, DOTENV), options.sought))
+    return 0 if is_found else _complain([f"no turn is known by {options.sought}"], code=1)
+
+
+async def _traced(url: SecretStr, sought: str) -> bool:
+    from kimibot.tracing import trace
+
+    async with _opened(url, alone=False) as database:
+        return await trace(database, sought, partial(print, flush=True))
+
+
+@asynccontextmanager
+async def _opened(url: SecretStr, *, alone: bool) -> AsyncIterator[Database]:
+    """The database while the block runs. Raises BadSettings for a URL that can't be used."""
+    from kimibot.storage import open_database
 
     try:
-        database = open_database(url.get_secret_value())
+        database = open_database(url.get_secret_value(), alone=alone)
     except ValueError as error:
         raise BadSettings([f"DATABASE_URL: {error}"]) from error
     try:
-        await upgrade(database)
+        yield database
     finally:
         await database.close()
-    return 0
 
 
 def _run(command: Coroutine[Any, Any, int]) -> int:
@@ -194,6 +232,20 @@ def _request_url(url: str) -> str:
     if parts.scheme != "https" or not parts.hostname or parts.query or parts.fragment:
         raise argparse.ArgumentTypeError("should be an address such as https://bot.example.com")
     return url if parts.path.strip("/") else url.rstrip("/") + "/slack/events"
+
+
+def _sought(text: str) -> str:
+    """An id, or a link to a message: another link names nothing that could be found."""
+    sought = text.strip()
+    if "://" in sought:
+        from kimibot.slack.permalink import read_permalink
+
+        if read_permalink(sought) is None:
+            example = "https://acme.slack.com/archives/C0123ABCD/p1700000000123456"
+            raise argparse.ArgumentTypeError(f"should be the link to a message, such as {example}")
+    if not sought:
+        raise argparse.ArgumentTypeError("should be an id or the link to a message")
+    return sought
 
 
 def _port(text: str) -> int:

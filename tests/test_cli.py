@@ -38,7 +38,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_refused("--help") == 0
 
     printed = capsys.readouterr().out
-    for command in ("run", "demo", "manifest", "doctor", "db"):
+    for command in ("run", "demo", "manifest", "doctor", "db", "trace"):
         assert f"\n    {command} " in printed
 
 

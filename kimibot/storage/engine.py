@@ -13,6 +13,7 @@ from sqlalchemy import AsyncAdaptedQueuePool, make_url, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
+from kimibot.errors import DatabaseUnavailable
 from kimibot.storage.exclusive import FileLock
 from kimibot.storage.faults import is_busy, translated
 from kimibot.storage.sqlite import BUSY_SECONDS, sqlite_engine, switch_foreign_keys
@@ -38,7 +39,8 @@ def open_database(url: str, *, alone: bool = True) -> Database:
 
     On an SQLite file it is the only process while `alone`, and holds a lock until closed. What
     only looks, beside a bot that runs, opens it with `alone=False`. Raises ValueError for a URL
-    that can't be used, StorageError when another process has the file.
+    that can't be used, StorageError when another process has the file, or when there is none to
+    look at.
     """
     with_driver = driver_url(url)
     if not with_driver.startswith("sqlite"):
@@ -176,6 +178,8 @@ async def _no_foreign_keys(connection: AsyncConnection) -> AsyncIterator[None]:
 
 def _open_file(url: str, *, alone: bool) -> Database:
     path = Path(make_url(url).database or "").resolve()
+    if not alone and not path.exists():
+        raise DatabaseUnavailable(f"there is no file {path}")
     absolute = make_url(url).set(database=str(path)).render_as_string(hide_password=False)
     unlock = FileLock(path).release if alone else None
     writer = sqlite_engine(absolute, begin="BEGIN IMMEDIATE", pool_size=1, max_overflow=0)
