@@ -20,6 +20,7 @@ KimibotError
 │   ├── BlocksRefused      Slack does not take these blocks, plain text may pass
 │   ├── ReplyRefused       nothing may be written there: archived, read-only, not a member
 │   ├── MessageGone        the message or its thread is no longer there
+│   ├── NotConnected       no connection: the call was certainly not applied
 │   └── FateUnknown        no response: the call may or may not have been applied
 └── StorageError
     ├── DatabaseUnavailable   unreachable, or locked for too long

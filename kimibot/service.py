@@ -42,6 +42,7 @@ from kimibot.pacing import Pacing
 from kimibot.reply_parts import Posted, Sure
 from kimibot.settings import Settings
 from kimibot.slack.app import build_app
+from kimibot.slack.checkup import open_socket_url
 from kimibot.slack.http import events_endpoint
 from kimibot.slack.identity import identify
 from kimibot.slack.messages import SlackMessages
@@ -109,8 +110,7 @@ async def open_bot(settings: Settings, pacing: Pacing | None = None) -> AsyncIte
     """The running bot. Raises BadSettings with a line for each thing that is wrong."""
     async with AsyncExitStack() as stack:
         _allow_open_files(settings.kimi_concurrency)
-        database = await _open_database(settings, stack)
-        bot = await _assemble(settings, database, pacing or Pacing(), stack)
+        bot = await _assemble(settings, pacing or Pacing(), stack)
         running = asyncio.create_task(bot.worker.run())
         stack.push_async_callback(_stop, bot.worker, running)
         await _listen(bot, stack)
@@ -141,14 +141,13 @@ async def _open_database(settings: Settings, stack: AsyncExitStack) -> Database:
     return database
 
 
-async def _assemble(
-    settings: Settings, database: Database, pacing: Pacing, stack: AsyncExitStack
-) -> Bot:
+async def _assemble(settings: Settings, pacing: Pacing, stack: AsyncExitStack) -> Bot:
     """From the outside in: the edges, then the story between them, then who is told of events."""
-    hearing, store, metrics = Hearing(time.time), Store(database), Metrics(_now)
+    hearing, metrics = Hearing(time.time), Metrics(_now)
     client = await stack.enter_async_context(_open_web_api(settings))
     web_api = WebApi(client, pacing, metrics.slack_called)
-    us = await _identify(web_api)
+    database, us = await _checked(settings, client, web_api, stack)
+    store = Store(database)
     kimi = await stack.enter_async_context(_open_kimi(settings, metrics.kimi_failed))
     messages = SlackMessages(web_api, pacing)
     workspace = SlackWorkspace(
@@ -204,6 +203,40 @@ def _open_kimi(settings: Settings, on_error: OnError) -> AbstractAsyncContextMan
         ),
         on_error=on_error,
     )
+
+
+async def _checked(
+    settings: Settings, client: AsyncWebClient, web_api: WebApi, stack: AsyncExitStack
+) -> tuple[Database, Us]:
+    """The database and who we are. Raises BadSettings with all that is wrong at once."""
+    found = await asyncio.gather(
+        _open_database(settings, stack),
+        _identify(web_api),
+        _check_app_token(settings, client),
+        return_exceptions=True,
+    )
+    lines = [line for error in found if isinstance(error, BadSettings) for line in error.lines]
+    for error in found:
+        if isinstance(error, BaseException) and not isinstance(error, BadSettings):
+            raise error
+    if lines:
+        raise BadSettings(lines)
+    database, us, _ = found
+    assert isinstance(database, Database)
+    assert isinstance(us, Us)
+    return database, us
+
+
+async def _check_app_token(settings: Settings, client: AsyncWebClient) -> None:
+    """The SDK would try a refused token for ever, and nobody would hear of it."""
+    if settings.slack_app_token is None:
+        return
+    try:
+        await open_socket_url(client, settings.slack_app_token.get_secret_value())
+    except NotConnected:
+        return  # the bot token's check says so too
+    except SlackError as error:
+        raise BadSettings([f"SLACK_APP_TOKEN: Slack says {error.code}"]) from error
 
 
 async def _identify(web_api: WebApi) -> Us:

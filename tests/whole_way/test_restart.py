@@ -262,6 +262,7 @@ async def test_a_second_process_on_the_same_file_refuses_to_start(tmp_path: Path
     ("setting", "value", "line"),
     [
         ("SLACK_BOT_TOKEN", "xoxb-not-known", "SLACK_BOT_TOKEN: Slack says invalid_auth"),
+        ("SLACK_APP_TOKEN", "xapp-not-known", "SLACK_APP_TOKEN: Slack says invalid_auth"),
         ("SLACK_API_URL", "http://127.0.0.1:9/", "SLACK_API_URL: Slack does not answer"),
         ("KIMI_REASONING_EFFORT", "huge", "KIMI_REASONING_EFFORT"),
         ("DATABASE_URL", "sqlite:////nowhere/at/all.db", "DATABASE_URL"),
