@@ -364,14 +364,7 @@ class Answering:
     async def _explain(self, attempt: _Attempt, reply: LiveReply, error: KimiError) -> None:
         """Kimi failed: what there is of the answer stays, our words go below it."""
         attempt.fail(error.name, error.trace_id)
-        log.warning(
-            "kimi failed: %s status=%s code=%s %s",
-            error.name,
-            error.status,
-            error.code,
-            error.detail,
-            extra=_ids(attempt),
-        )
+        _log_failure(attempt, error)
         note = texts.failure(error, attempt.trace_id)
         button = _try_again(attempt.turn) if note.can_retry else None
         await reply.finish(attempt.text, note.text, button)
@@ -424,6 +417,16 @@ def _notes(answer: Answer) -> list[str]:
 
 def _try_again(turn: Turn) -> Button:
     return Button(texts.TRY_AGAIN, texts.TRY_AGAIN_LABEL, turn.id)
+
+
+def _log_failure(attempt: _Attempt, error: KimiError) -> None:
+    of_error: dict[str, object] = {
+        "error_code": error.name,
+        "status": error.status,
+        "code": error.code,
+        "detail": error.detail,
+    }
+    log.warning("kimi failed", extra=_ids(attempt) | of_error)
 
 
 def _ids(attempt: _Attempt) -> dict[str, str]:

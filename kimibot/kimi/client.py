@@ -265,12 +265,14 @@ def _url(base_url: str) -> httpx.URL:
 
 def _log_retry(retry: Retry, error: KimiError) -> None:
     log.info(
-        "kimi: %s status=%s code=%s trace=%s, retry %d of %d in %.1f s",
-        error.name,
-        error.status,
-        error.code,
-        error.trace_id,
-        retry.attempt,
-        retry.of,
-        retry.wait_seconds,
+        "kimi is tried again",
+        extra={
+            "error_code": error.name,
+            "status": error.status,
+            "code": error.code,
+            "trace_id": error.trace_id,
+            "retry": retry.attempt,
+            "of": retry.of,
+            "wait_seconds": round(retry.wait_seconds, 3),
+        },
     )
