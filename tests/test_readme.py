@@ -174,7 +174,7 @@ def test_its_map_draws_modules_in_the_layers_that_imports_are_held_to() -> None:
 
     assert len(drawn) == len(layers)
     for line, layer in zip(drawn, layers, strict=True):
-        assert set(line.split(" | ")) <= set(layer.split(" | "))
+        assert set(line.split(" | ")) == set(layer.split(" | "))
 
 
 def test_a_fresh_clone_is_checked_by_the_line_that_it_gives_for_the_tests() -> None:
