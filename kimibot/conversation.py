@@ -30,6 +30,22 @@ class Outcome(StrEnum):
     FAILED = "failed"
 
 
+class StopCause(StrEnum):
+    """Why a turn is to stop."""
+
+    PERSON = "person"
+    ASK_DELETED = "ask_deleted"
+    REPLY_DELETED = "reply_deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The wish that a turn stops; `by` is the person's id where somebody said so."""
+
+    cause: StopCause
+    by: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Us:
     """Who we are in the workspace that our token belongs to."""
@@ -70,6 +86,30 @@ class Message:
     @property
     def is_root(self) -> bool:
         return self.ts == self.thread.root_ts
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """That a message is gone from a thread: `message` as it was said, or None and `is_ours`.
+
+    Both are empty where what was deleted was neither ours nor anything said.
+    """
+
+    thread: Thread
+    ts: str
+    message: Message | None = None
+    is_ours: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reaction:
+    """That a person has put an emoji on a message of ours; `name` is without colons."""
+
+    team: str
+    channel: str
+    ts: str
+    name: str
+    user: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +206,14 @@ class ThreadFacts:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What storing a message led to; `turn_id` is None unless a new turn was queued."""
+    """What storing a message led to; `turn_id` is None unless a new turn was queued.
+
+    `must_wait` says that another turn of the thread was open already.
+    """
 
     thread_id: int
     turn_id: str | None = None
+    must_wait: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +221,9 @@ class Turn:
     """The work of answering one ask, as its claim found it.
 
     `reply_ts` are the parts already posted, in order. `attempt` counts the claims, from 1, and
-    `takeovers` those that took the turn from an owner who had not ended it.
+    `takeovers` those that took the turn from an owner who had not ended it. `stop` is set when
+    somebody wanted it to stop before this claim, and `had_to_wait` when the ask met a turn that
+    was still open.
     """
 
     id: str
@@ -188,6 +234,17 @@ class Turn:
     accepted_at: datetime
     takeovers: int = 0
     reply_ts: tuple[str, ...] = ()
+    stop: Stop | None = None
+    had_to_wait: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TurnToStop:
+    """An open turn that somebody wants to stop."""
+
+    turn_id: str
+    thread_id: int
+    stop: Stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +296,8 @@ class Ending:
     """How a turn ended, and all that is to be kept of it.
 
     `answer` is what the model said, also where it was cut short; `reply_ts` the parts in the
-    thread. `first_delta_at` and `last_delta_at` are None where no delta came.
+    thread. `first_delta_at` and `last_delta_at` are None where no delta came. The claim's other
+    turns are merged into this one, except those in `left_open`, which are queued again.
     """
 
     outcome: Outcome
@@ -255,3 +313,4 @@ class Ending:
     shown_at: datetime | None = None
     first_delta_at: datetime | None = None
     last_delta_at: datetime | None = None
+    left_open: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""When a message is for us: mention, direct message, follow-up; and when it is not."""
+"""When a message is for us: mention, direct message, follow-up; when not; and when it stops us."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kimibot.addressing import FollowUps, is_follow_up, is_for_us
+from kimibot.addressing import FollowUps, is_follow_up, is_for_us, is_stop
 from kimibot.conversation import Message, Speaker, ThreadFacts, Us
 from tests.fakes import THREAD
 
@@ -72,3 +72,69 @@ def test_what_was_said_before_anybody_asked_us_is_no_ask_even_when_it_comes_late
     follow_ups: FollowUps,
 ) -> None:
     assert not is_follow_up(MESSAGE, replace(ALONE, is_begun=False), follow_ups)
+
+
+STOPS = [
+    "stop",
+    "Stop",
+    "STOP!",
+    " stop. ",
+    "stop!!!",
+    "**stop**",
+    "_stop_",
+    "~~stop~~",
+    "<@U0KIMI> stop",
+    "stop <@U0KIMI>",
+    "<@U0KIMI>, stop!",
+    "<@U0KIMI>\nstop",
+    "stop :octagonal_sign:",
+    ":x: stop",
+    "🛑 stop 🛑",
+    "¡stop!",
+    "“stop”",
+    "stop…",
+    "ｓｔｏｐ",
+    "Stopp!",
+    "停止",
+    "停止。",
+    "<@U0KIMI> 停止！",
+    "(stop)",
+    "- stop",
+]
+NO_STOPS = [
+    "stop the deploy",
+    "how do I stop nginx?",
+    "<@U0KIMI> stop the deploy",
+    "don't stop",
+    "please stop",
+    "stop it",
+    "non-stop",
+    "stopped",
+    "stops",
+    "stop stop",
+    "<@U0BO> stop",
+    "> stop",
+    "`stop`",
+    "```\nstop\n```",
+    "stop\n\nand then?",
+    "停止する方法は？",
+    "",
+    "!!!",
+    "<@U0KIMI>",
+    ":octagonal_sign:",
+    "stop" + "!" * 100_000,
+]
+
+
+@pytest.mark.parametrize("text", STOPS)
+def test_the_word_alone_stops_us_however_it_is_dressed(text: str) -> None:
+    assert is_stop(replace(MESSAGE, text=text), US)
+
+
+@pytest.mark.parametrize("text", NO_STOPS, ids=lambda text: text[:20])
+def test_a_message_that_merely_has_the_word_in_it_stops_nothing(text: str) -> None:
+    assert not is_stop(replace(MESSAGE, text=text), US)
+
+
+def test_another_bot_stops_nothing() -> None:
+    assert not is_stop(replace(MESSAGE, text="stop", speaker=Speaker.APP), US)

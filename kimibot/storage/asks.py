@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import bindparam, func, select, update
+from sqlalchemy import bindparam, exists, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kimibot.conversation import (
@@ -66,7 +66,9 @@ _REQUEUE = (
         state=bindparam("queued"),
         outcome=None,
         error_code="",
-        stop_requested=False,
+        stop_requested=None,
+        stop_requested_by="",
+        had_to_wait=False,
         takeovers=0,
         accepted_at=database_now(),
         ended_at=None,
@@ -78,6 +80,7 @@ _TURN_OWNER = (
     .join_from(turns, threads)
     .where(turns.c.id == bindparam("turn_id"))
 )
+_HAS_OPEN_TURN = select(exists().where(turns.c.thread_id == bindparam("thread_id"), is_open))
 _COUNT_OPEN = select(func.count()).select_from(turns).where(is_open)
 
 
@@ -118,9 +121,10 @@ async def accept(
     await add_messages(connection, thread_id, [message])
     if not is_ask:
         return Accepted(thread_id)
-    turn = _turn_row(new_id(), thread_id, message, now)
+    must_wait = await _has_open_turn(connection, thread_id, message)
+    turn = _turn_row(new_id(), thread_id, message, now) | {"had_to_wait": must_wait}
     added = await connection.execute(_ADD_TURN[connection.dialect.name], turn)
-    return Accepted(thread_id, added.scalar_one_or_none())
+    return Accepted(thread_id, added.scalar_one_or_none(), must_wait)
 
 
 async def requeue(connection: AsyncConnection, turn_id: str) -> int | None:
@@ -164,6 +168,12 @@ async def _thread_id(connection: AsyncConnection, thread: Thread, *, open_it: bo
     added = await connection.execute(_ADD_THREAD[connection.dialect.name], key)
     # Nothing is added when another process opened the thread a moment ago.
     return added.scalar() or (await connection.execute(_FIND_THREAD, key)).scalar()
+
+
+async def _has_open_turn(connection: AsyncConnection, thread_id: int, message: Message) -> bool:
+    if message.is_root:
+        return False
+    return bool(await connection.scalar(_HAS_OPEN_TURN, {"thread_id": thread_id}))
 
 
 def _key(thread: Thread) -> dict[str, Any]:

@@ -25,9 +25,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from kimibot.conversation import Claim, Ending, Outcome, Thread, Turn
+from kimibot.conversation import Claim, Ending, Outcome, Stop, StopCause, Thread, Turn
 from kimibot.errors import ClaimLost
-from kimibot.storage import memory
+from kimibot.storage import memory, stops
 from kimibot.storage.columns import database_later, database_now
 from kimibot.storage.tables import ENDED, QUEUED, RUNNING, is_open, threads, turns
 
@@ -87,6 +87,9 @@ _START = (
         turns.c.takeovers,
         turns.c.accepted_at,
         turns.c.reply_ts,
+        turns.c.stop_requested,
+        turns.c.stop_requested_by,
+        turns.c.had_to_wait,
     )
 )
 _LET_GO = update(threads).where(*_is_ours).values(claim_owner=None, claim_expires_at=None)
@@ -139,6 +142,7 @@ _END = (
         last_delta_at=bindparam("last"),
         ended_at=database_now(),
     )
+    .returning(turns.c.stop_requested)
 )
 _MERGE = (
     update(turns)
@@ -149,6 +153,11 @@ _MERGE = (
         merged_into=bindparam("oldest"),
         ended_at=database_now(),
     )
+)
+_LEAVE_OPEN = (
+    update(turns)
+    .where(turns.c.id.in_(bindparam("turn_ids", expanding=True)))
+    .values(state=bindparam("queued"))
 )
 _FIND_QUEUED = (
     select(turns.c.id).where(turns.c.thread_id == bindparam("in_thread"), is_open).limit(1)
@@ -170,6 +179,7 @@ async def claim(
     row = (await connection.execute(_TAKE, taking)).one_or_none()
     if row is None:
         return None
+    await stops.mark_overtaken(connection, thread_id)
     started = await _start(connection, thread_id, row.fence)
     if not started:
         await _let_go(connection, thread_id, row.fence)
@@ -222,8 +232,9 @@ async def keep(
     if not await _let_go(connection, held.thread_id, held.fence, ending):
         raise ClaimLost(held.turns[0].id)
     await memory.place(connection, held.thread_id, ending.placed)
-    await _end(connection, held, ending)
-    await memory.keep_answer(connection, held, ending)
+    stop_cause = await _end(connection, held, ending)
+    if stop_cause != StopCause.REPLY_DELETED:
+        await memory.keep_answer(connection, held, ending)
     # Last, so that it sees every ask whose own try to claim met our lease.
     queued = await connection.execute(_FIND_QUEUED, {"in_thread": held.thread_id})
     if queued.first() is None:
@@ -244,6 +255,8 @@ async def _start(connection: AsyncConnection, thread_id: int, fence: int) -> tup
             takeovers=row.takeovers,
             accepted_at=row.accepted_at,
             reply_ts=tuple(row.reply_ts),
+            stop=_stop(row.stop_requested, row.stop_requested_by),
+            had_to_wait=row.had_to_wait,
         )
         for row in rows
     ]
@@ -265,7 +278,12 @@ async def _let_go(
     return (await connection.execute(_LET_GO_AFTER_MODEL, {**values, **last})).rowcount == 1
 
 
-async def _end(connection: AsyncConnection, held: Claim, ending: Ending) -> None:
+def _stop(cause: str | None, person: str) -> Stop | None:
+    return None if cause is None else Stop(StopCause(cause), person)
+
+
+async def _end(connection: AsyncConnection, held: Claim, ending: Ending) -> str | None:
+    """Why the turn was to stop, if it was."""
     oldest, *others = held.turns
     values = {
         "turn_id": oldest.id,
@@ -278,12 +296,13 @@ async def _end(connection: AsyncConnection, held: Claim, ending: Ending) -> None
         "first": ending.first_delta_at,
         "last": ending.last_delta_at,
     }
-    await connection.execute(_END, values)
-    if others:
-        merging = {
-            "turn_ids": [turn.id for turn in others],
-            "ended": ENDED,
-            "how": Outcome.MERGED.value,
-            "oldest": oldest.id,
-        }
+    stop_cause: str | None = (await connection.execute(_END, values)).scalar_one()
+    merged = [turn.id for turn in others if turn.id not in ending.left_open]
+    if merged:
+        how = Outcome.MERGED.value
+        merging = {"turn_ids": merged, "ended": ENDED, "how": how, "oldest": oldest.id}
         await connection.execute(_MERGE, merging)
+    if ending.left_open:
+        leaving = {"turn_ids": list(ending.left_open), "queued": QUEUED}
+        await connection.execute(_LEAVE_OPEN, leaving)
+    return stop_cause

@@ -14,8 +14,9 @@ from kimibot.conversation import (
     Remembered,
     Thread,
     ThreadFacts,
+    TurnToStop,
 )
-from kimibot.storage import asks, claims, memory, owners
+from kimibot.storage import asks, claims, memory, owners, stops
 from kimibot.storage.engine import Database
 
 ACCEPT_SECONDS = 2.0
@@ -92,6 +93,11 @@ class Store:
             return frozenset()
         async with self._database.writing() as connection:
             return await claims.renew(connection, owner, fences, lease_seconds)
+
+    async def stops_requested(self, fences: Mapping[int, int]) -> list[TurnToStop]:
+        """Of what runs under these claims, given as for `renew`: the turns that are to stop."""
+        async with self._database.reading() as connection:
+            return await stops.requested(connection, fences)
 
     async def release(self, claim: Claim) -> None:
         """Gives the claim's turns back to the queue; does nothing if the claim is lost."""

@@ -10,6 +10,7 @@ from sqlalchemy import (
     Insert,
     Integer,
     MetaData,
+    PrimaryKeyConstraint,
     Table,
     Text,
     UniqueConstraint,
@@ -69,7 +70,9 @@ turns = Table(
     Column("attempt", Integer, nullable=False, server_default="0"),
     Column("takeovers", Integer, nullable=False, server_default="0"),
     Column("reply_ts", JsonText, nullable=False, server_default="[]"),
-    Column("stop_requested", Boolean, nullable=False, server_default=false()),
+    Column("had_to_wait", Boolean, nullable=False, server_default=false()),
+    Column("stop_requested", Text),
+    Column("stop_requested_by", AnyText, nullable=False, server_default=""),
     Column("error_code", AnyText, nullable=False, server_default=""),
     Column("trace_id", AnyText, nullable=False, server_default=""),
     Column("accepted_at", UtcDateTime, nullable=False),
@@ -128,6 +131,24 @@ Index(
     sqlite_where=messages.c.turn_id.is_not(None),
     postgresql_where=messages.c.turn_id.is_not(None),
 )
+
+stops = Table(
+    "stops",
+    metadata,
+    Column("team", AnyText, nullable=False),
+    Column("channel", AnyText, nullable=False),
+    Column("ts", SlackTs, nullable=False),
+    Column("cause", Text, nullable=False),
+    Column("root_ts", SlackTs),
+    Column("said_by", AnyText, nullable=False, server_default=""),
+    Column("stored_at", UtcDateTime, nullable=False),
+    PrimaryKeyConstraint("team", "channel", "ts"),
+)
+"""What may have overtaken the ask that it stops: kept for some minutes.
+
+A person's word counts for the asks before `ts` in the thread of `root_ts`, and without one for
+that person's own in the whole channel. A deletion counts for the ask with that very `ts`.
+"""
 
 
 def unless_there(table: Table) -> dict[str, Insert]:

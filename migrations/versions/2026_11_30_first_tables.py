@@ -1,4 +1,4 @@
-"""Lays the first tables: threads, turns, messages."""
+"""Lays the first tables: threads, turns, messages, stops."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ def upgrade() -> None:
     create_threads()
     create_turns()
     create_messages()
+    create_stops()
 
 
 def downgrade() -> None:
+    op.drop_table("stops")
     op.drop_table("messages")
     op.drop_table("turns")
     op.drop_table("threads")
@@ -63,7 +65,9 @@ def create_turns() -> None:
         sa.Column("attempt", sa.Integer(), server_default="0", nullable=False),
         sa.Column("takeovers", sa.Integer(), server_default="0", nullable=False),
         sa.Column("reply_ts", sa.Text(), server_default="[]", nullable=False),
-        sa.Column("stop_requested", sa.Boolean(), server_default=sa.false(), nullable=False),
+        sa.Column("had_to_wait", sa.Boolean(), server_default=sa.false(), nullable=False),
+        sa.Column("stop_requested", sa.Text(), nullable=True),
+        sa.Column("stop_requested_by", sa.Text(), server_default="", nullable=False),
         sa.Column("error_code", sa.Text(), server_default="", nullable=False),
         sa.Column("trace_id", sa.Text(), server_default="", nullable=False),
         sa.Column("accepted_at", sa.DateTime(timezone=True), nullable=False),
@@ -142,4 +146,18 @@ def create_messages() -> None:
         ["turn_id"],
         sqlite_where=sa.text("turn_id IS NOT NULL"),
         postgresql_where=sa.text("turn_id IS NOT NULL"),
+    )
+
+
+def create_stops() -> None:
+    op.create_table(
+        "stops",
+        sa.Column("team", sa.Text(), nullable=False),
+        sa.Column("channel", sa.Text(), nullable=False),
+        sa.Column("ts", SLACK_TS, nullable=False),
+        sa.Column("cause", sa.Text(), nullable=False),
+        sa.Column("root_ts", SLACK_TS, nullable=True),
+        sa.Column("said_by", sa.Text(), server_default="", nullable=False),
+        sa.Column("stored_at", sa.DateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("team", "channel", "ts", name="pk_stops"),
     )

@@ -1,0 +1,81 @@
+"""SQL of what is deleted in Slack: it is emptied here, and never read again."""
+
+from __future__ import annotations
+
+from sqlalchemy import Text, bindparam, select, type_coerce, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from kimibot.conversation import Deletion, Speaker
+from kimibot.storage.columns import database_now
+from kimibot.storage.tables import messages, threads, turns, unless_there
+
+_EMPTY = {"text": "", "sent": None, "raw": None, "deleted_at": database_now()}
+_FIND_THREAD = select(threads.c.id).where(
+    threads.c.team == bindparam("team"),
+    threads.c.channel == bindparam("channel"),
+    threads.c.root_ts == bindparam("root_ts"),
+)
+_EMPTY_MESSAGE = (
+    update(messages)
+    .where(
+        messages.c.team == bindparam("in_team"),
+        messages.c.channel == bindparam("in_channel"),
+        messages.c.ts == bindparam("deleted_ts"),
+    )
+    .values(_EMPTY)
+)
+_EMPTY_ANSWER = (
+    update(messages)
+    .where(
+        messages.c.turn_id == bindparam("of_turn"),
+        messages.c.speaker == Speaker.US.value,
+    )
+    .values(_EMPTY)
+)
+_FIND_TURN = select(turns.c.id).where(
+    turns.c.thread_id == bindparam("in_thread"),
+    type_coerce(turns.c.reply_ts, Text).like(bindparam("part")),
+)
+_LEAVE_EMPTY = {
+    dialect: statement.values(text="", deleted_at=database_now())
+    for dialect, statement in unless_there(messages).items()
+}
+
+
+async def thread_of(connection: AsyncConnection, deletion: Deletion) -> int | None:
+    """The thread of what was deleted, None if it is not ours."""
+    thread = deletion.thread
+    key = {"team": thread.team, "channel": thread.channel, "root_ts": thread.root_ts}
+    found: int | None = (await connection.execute(_FIND_THREAD, key)).scalar()
+    return found
+
+
+async def turn_of_part(connection: AsyncConnection, thread_id: int, pattern: str) -> str | None:
+    """The turn whose reply had this part."""
+    values = {"in_thread": thread_id, "part": pattern}
+    found: str | None = (await connection.execute(_FIND_TURN, values)).scalar()
+    return found
+
+
+async def empty_message(connection: AsyncConnection, team: str, channel: str, ts: str) -> bool:
+    """Whether there was such a message; only who said it and when is left."""
+    values = {"in_team": team, "in_channel": channel, "deleted_ts": ts}
+    return (await connection.execute(_EMPTY_MESSAGE, values)).rowcount > 0
+
+
+async def empty_answer(connection: AsyncConnection, turn_id: str) -> None:
+    """The answer of a turn: with one of its parts, all of it is gone."""
+    await connection.execute(_EMPTY_ANSWER, {"of_turn": turn_id})
+
+
+async def leave_empty(connection: AsyncConnection, thread_id: int, deletion: Deletion) -> None:
+    """A row without text where the message has not come yet: it will find its place taken."""
+    values = {
+        "thread_id": thread_id,
+        "team": deletion.thread.team,
+        "channel": deletion.thread.channel,
+        "ts": deletion.ts,
+        "speaker": deletion.message.speaker.value if deletion.message else Speaker.PERSON.value,
+        "author": deletion.message.author if deletion.message else "",
+    }
+    await connection.execute(_LEAVE_EMPTY[connection.dialect.name], values)
