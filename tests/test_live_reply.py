@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import pytest
 
@@ -33,6 +33,7 @@ def open_reply(
     characters: int = 100,
     reply_ts: Sequence[str] = (),
     on_posted: Posted = forget,
+    on_shown: Callable[[int], None] = lambda _: None,
 ) -> LiveReply:
     return LiveReply(
         THREAD,
@@ -44,6 +45,7 @@ def open_reply(
         on_posted=on_posted,
         sure=at_once,
         reply_ts=reply_ts,
+        on_shown=on_shown,
     )
 
 
@@ -100,6 +102,20 @@ async def test_stale_texts_are_skipped() -> None:
         await reply.finish("word " * 1000)
 
     assert 5 < channel.count("edit") < 40
+
+
+@in_virtual_time
+async def test_of_each_text_that_is_shown_it_is_told_how_many_were_skipped() -> None:
+    channel, told = Channel(latency_seconds=0.8), list[int]()
+    async with open_reply(channel, on_shown=told.append) as reply:
+        for number in range(60):
+            reply.show(f"{'word ' * number}.")
+            await asyncio.sleep(0.05)
+        await reply.finish(f"{'word ' * 59}.")
+
+    assert len(told) > 1
+    assert len(told) + sum(told) == 60
+    assert len(told) <= channel.count("edit") + channel.count("post")
 
 
 @in_virtual_time

@@ -24,7 +24,7 @@ from kimibot.kimi.reading import Limits
 from tests.kimi.asking import Time, text_of
 from tests.kimi.conftest import OpenKimi
 from tests.kimi.server import ModelServer, Peer, responds, streams
-from tests.kimi.streams import REASONING, RECORDED, ROLE
+from tests.kimi.streams import REASONING, RECORDED, ROLE, TEXT
 
 
 async def test_a_busy_endpoint_is_asked_again_after_the_time_it_wishes(
@@ -149,3 +149,20 @@ def _nobodys_address() -> str:
     with contextlib.closing(socket.socket()) as free:
         free.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+
+
+async def test_every_request_that_fails_is_told_once_with_whether_it_is_made_again(
+    server: ModelServer, open_at: OpenKimi
+) -> None:
+    bad_gateway = responds(502, b"<html>Bad gateway</html>", "text/html")
+    server.play(bad_gateway, streams(ROLE + REASONING + TEXT))
+    told: list[tuple[str, bool]] = []
+
+    async with open_at(
+        chance=Time().chance(), on_error=lambda error, again: told.append((error.name, again))
+    ) as kimi:
+        with pytest.raises(CutOff):
+            await text_of(kimi)
+        assert kimi.open_streams == 0
+
+    assert told == [("server_fault", True), ("cut_off", False)]
