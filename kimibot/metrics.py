@@ -130,10 +130,11 @@ class Metrics:
         self._observe("accepted_to_claimed", claim.turns[0].accepted_at, self._now())
 
     def ended(self, claim: Claim, ending: Ending) -> None:
-        """An ending is kept: that of the oldest turn; the others are merged into it."""
+        """An ending is kept: that of the oldest turn; others are merged into it or stay open."""
         error = _known(ending.error_code) if ending.outcome is Outcome.FAILED else ""
         self._turns.labels(ending.outcome.value, error).inc()
-        self._turns.labels(Outcome.MERGED.value, "").inc(len(claim.turns) - 1)
+        merged = len(claim.turns) - 1 - len(ending.left_open)
+        self._turns.labels(Outcome.MERGED.value, "").inc(max(0, merged))
         self._observe_steps(claim, ending)
         if ending.answer is not None:
             self._add_tokens(ending.answer.usage or Usage())

@@ -231,7 +231,7 @@ def _log(claim: Claim, ending: Ending) -> None:
             "error_code": ending.error_code,
             "finish_reason": answer.finish_reason if answer else None,
             "attempt": turn.attempt,
-            "merged": len(claim.turns) - 1,
+            "merged": len(claim.turns) - 1 - len(ending.left_open),
             "parts": len(ending.reply_ts),
             "prompt_tokens": usage.prompt_tokens,
             "completion_tokens": usage.completion_tokens,

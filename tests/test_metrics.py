@@ -101,6 +101,15 @@ async def test_turns_that_were_answered_together_are_one_answer_and_the_rest_mer
     assert await watch.value("turns_total", outcome="merged", error="") == 2
 
 
+async def test_a_turn_that_is_left_open_is_not_counted_yet() -> None:
+    watch = Watch()
+    turns = TURN, replace(TURN, id="b"), replace(TURN, id="c")
+    watch.metrics.ended(claim_of(*turns), Ending(Outcome.STOPPED, left_open=("c",)))
+
+    assert await watch.value("turns_total", outcome="stopped", error="") == 1
+    assert await watch.value("turns_total", outcome="merged", error="") == 1
+
+
 @pytest.mark.parametrize(
     ("code", "error"),
     [("key_refused", "key_refused"), ("too_old", "too_old"), ("is_archived", "other")],
