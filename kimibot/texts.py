@@ -70,8 +70,8 @@ def failure(error: KimiError, trace_id: str) -> Note:
     text, can_retry = _FAILURES.get(type(error), (UNFORESEEN, True))
     if isinstance(error, NoText) and error.code == "length":
         text = SPENT_ON_THINKING
-    if error.limit_seconds is not None:
-        text = text.replace("in time", f"within {error.limit_seconds:g} s")
+    limit = error.limit_seconds
+    text = text.format(in_time="in time" if limit is None else f"within {limit:g} s")
     return Note(with_trace(text, trace_id), can_retry)
 
 
@@ -102,8 +102,8 @@ _FAILURES: dict[type[KimiError], tuple[str, bool]] = {
         False,
     ),
     Unreachable: ("Kimi can't be reached right now. Please try again in a minute.", True),
-    NoFirstEvent: ("Kimi did not begin to answer in time. Please try again.", True),
+    NoFirstEvent: ("Kimi did not begin to answer {in_time}. Please try again.", True),
     CutOff: ("The answer was cut off here. Please try again.", True),
-    TooSlow: ("The answer was not complete in time and ends here. Please try again.", True),
+    TooSlow: ("The answer was not complete {in_time} and ends here. Please try again.", True),
     NoText: ("Kimi gave no answer to this. Please try again, or ask in other words.", True),
 }

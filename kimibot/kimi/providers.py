@@ -18,8 +18,7 @@ class Provider:
     `base_url` may hold `{region}`; it is "" where only the operator knows it. `efforts` lists by
     model what `reasoning_effort` may be: a model that is not in it takes none, and the model "*"
     stands for all others. `include_usage` says that `stream_options.include_usage` is known to be
-    taken there; elsewhere usage comes unasked or not at all. `returns_reasoning` says that
-    `reasoning_content` comes back.
+    taken there; elsewhere usage comes unasked or not at all.
     """
 
     name: str
@@ -28,7 +27,6 @@ class Provider:
     model: str
     efforts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     include_usage: bool = False
-    returns_reasoning: bool = True
 
 
 # docs.acedata.cloud, "Kimi Chat Completion API": k3 supports `max` and nothing else.

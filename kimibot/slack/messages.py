@@ -53,22 +53,14 @@ class SlackMessages:
 
     async def find(self, thread: Thread, turn_id: str) -> Sequence[str]:
         """The messages of a turn's reply that are in the thread, oldest first."""
-        found: list[str] = []
-        cursor: str | None = None
-        while True:
-            page = await self._web_api.read(
-                "conversations.replies",
-                channel=thread.channel,
-                ts=thread.root_ts,
-                limit=200,
-                include_all_metadata=True,
-                cursor=cursor,
-            )
-            messages = page.get("messages") or []
-            found += [str(message["ts"]) for message in messages if _is_of(message, turn_id)]
-            cursor = (page.get("response_metadata") or {}).get("next_cursor") or None
-            if cursor is None:
-                return sorted(found)
+        messages = await self._web_api.pages(
+            "conversations.replies",
+            "messages",
+            channel=thread.channel,
+            ts=thread.root_ts,
+            include_all_metadata=True,
+        )
+        return sorted(str(message["ts"]) for message in messages if _is_of(message, turn_id))
 
     async def whisper(self, thread: Thread, user: str, text: str) -> None:
         """Tell one person something that the others in the thread do not see."""

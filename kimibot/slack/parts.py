@@ -17,8 +17,6 @@ from kimibot.slack.ledger import Ledger, is_heading
 from kimibot.slack.markdown import show, show_plain
 from kimibot.views import Cut, Part, Style
 
-__all__ = ["Cut", "Part", "Style", "part", "settled"]
-
 _WISHES: Sequence[tuple[tuple[Rank, ...], float]] = (
     ((Rank.SENTENCE,), 1 / 2),
     ((Rank.SPACE,), 1 / 2),

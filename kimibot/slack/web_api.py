@@ -25,6 +25,7 @@ from kimibot.errors import (
 from kimibot.pacing import Pacing
 
 READ_TRIES = 3
+PAGE_SIZE = 200
 
 _RATE_LIMITED = {"ratelimited", "rate_limited", "message_limit_exceeded"}
 _BLOCKS_REFUSED = {
@@ -128,6 +129,17 @@ class WebApi:
         except (TimeoutError, aiohttp.ClientError, SlackClientError, OSError) as error:
             raise FateUnknown(method, type(error).__name__) from error
         return response.data if isinstance(response.data, dict) else {}
+
+    async def pages(self, method: str, key: str, **arguments: Any) -> list[dict[str, Any]]:
+        """All elements of a list that comes in pages, by the cursor of each to the next."""
+        found: list[dict[str, Any]] = []
+        cursor: str | None = None
+        while True:
+            page = await self.read(method, limit=PAGE_SIZE, cursor=cursor, **arguments)
+            found += page.get(key) or []
+            cursor = (page.get("response_metadata") or {}).get("next_cursor") or None
+            if cursor is None:
+                return found
 
     def _translated(self, method: str, error: SlackApiError, body: dict[str, Any]) -> SlackError:
         translated = _translated(method, error)

@@ -54,21 +54,11 @@ class SlackWorkspace:
 
     async def read_thread(self, thread: Thread) -> list[Message]:
         """Everything that others have said in the thread, oldest first. Raises SlackError."""
-        said: list[Message] = []
-        cursor: str | None = None
-        while True:
-            page = await self._web_api.read(
-                "conversations.replies",
-                channel=thread.channel,
-                ts=thread.root_ts,
-                limit=200,
-                cursor=cursor,
-            )
-            found = [read_reply(reply, thread, self._us) for reply in page.get("messages") or []]
-            said += [message for message in found if message is not None]
-            cursor = (page.get("response_metadata") or {}).get("next_cursor") or None
-            if cursor is None:
-                return said
+        replies = await self._web_api.pages(
+            "conversations.replies", "messages", channel=thread.channel, ts=thread.root_ts
+        )
+        said = [read_reply(reply, thread, self._us) for reply in replies]
+        return [message for message in said if message is not None]
 
     async def find(self, thread: Thread, turn_id: str) -> Sequence[str]:
         return await self._messages.find(thread, turn_id)

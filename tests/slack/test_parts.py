@@ -11,7 +11,8 @@ import regex
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kimibot.slack.parts import Cut, Part, Style, part
+from kimibot.slack.parts import part
+from kimibot.views import Cut, Part, Style
 from tests.slack.slack_parse import can_ping, parse
 from tests.slack.test_markdown import BITS
 

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kimibot.slack.markdown import unescape
-from kimibot.slack.parts import Cut, part, settled
+from kimibot.slack.parts import part, settled
+from kimibot.views import Cut
 
 TEXT = """# Why it is slow
 

@@ -115,7 +115,6 @@ async def test_echoes_of_our_own_edits_never_reach_the_database(tmp_path: Path) 
     async with open_scene(tmp_path) as s:
         root = await s.ask("@kimibot hello")
         [reply] = await s.outcome(root)
-        rows = await s.rows("SELECT count(*) FROM messages")
         changed = {
             "type": "message",
             "subtype": "message_changed",
@@ -130,7 +129,6 @@ async def test_echoes_of_our_own_edits_never_reach_the_database(tmp_path: Path) 
             await s.slack.send_event(changed)
         await s.slack.until(lambda: _delivered(s.slack, 200), 10.0)
 
-        assert rows
         assert (await s.slack.counters()).unacked == 0
 
 
