@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import resource
 import signal
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -27,10 +26,6 @@ from kimibot.buttons import Buttons
 from kimibot.conversation import Thread, Us
 from kimibot.errors import (
     BadSettings,
-    FateUnknown,
-    NotConnected,
-    RateLimited,
-    SlackError,
     StorageError,
 )
 from kimibot.kimi.client import Kimi, OnError, open_kimi
@@ -42,23 +37,18 @@ from kimibot.pacing import Pacing
 from kimibot.reply_parts import Posted, Sure
 from kimibot.settings import Settings
 from kimibot.slack.app import build_app
-from kimibot.slack.checkup import open_socket_url
 from kimibot.slack.http import events_endpoint
-from kimibot.slack.identity import identify
 from kimibot.slack.messages import SlackMessages
 from kimibot.slack.parts import part, settled
 from kimibot.slack.socket import Hearing, Socket
 from kimibot.slack.web_api import WebApi, open_web_api
 from kimibot.slack.workspace import SlackWorkspace
-from kimibot.storage.engine import Database, open_database
-from kimibot.storage.migrate import pending, upgrade
+from kimibot.starting import allow_open_files, checked
+from kimibot.storage.engine import Database
 from kimibot.storage.store import Store
 from kimibot.worker import Worker
 
 log = logging.getLogger(__name__)
-
-FILES_BESIDE_STREAMS = 200
-"""Open files that are not a stream of Kimi's: Slack, the database, sockets of the endpoints."""
 
 
 @dataclass(slots=True)
@@ -109,7 +99,7 @@ async def run(settings: Settings, pacing: Pacing | None = None) -> int:
 async def open_bot(settings: Settings, pacing: Pacing | None = None) -> AsyncIterator[Bot]:
     """The running bot. Raises BadSettings with a line for each thing that is wrong."""
     async with AsyncExitStack() as stack:
-        _allow_open_files(settings.kimi_concurrency)
+        allow_open_files(settings.kimi_concurrency)
         bot = await _assemble(settings, pacing or Pacing(), stack)
         running = asyncio.create_task(bot.worker.run())
         stack.push_async_callback(_stop, bot.worker, running)
@@ -126,27 +116,12 @@ async def drain(bot: Bot) -> None:
     await bot.worker.drain(bot.settings.drain_seconds)
 
 
-async def _open_database(settings: Settings, stack: AsyncExitStack) -> Database:
-    """SQLite is brought up to date by ourselves, PostgreSQL by `kimibot db upgrade`."""
-    url = settings.database_url.get_secret_value()
-    try:
-        database = open_database(url)
-        stack.push_async_callback(database.close)
-        if url.startswith("sqlite"):
-            await upgrade(database)
-        elif await pending(database):
-            raise BadSettings(["DATABASE_URL: the tables are not up to date: kimibot db upgrade"])
-    except (ValueError, StorageError) as error:
-        raise BadSettings([f"DATABASE_URL: {error}"]) from error
-    return database
-
-
 async def _assemble(settings: Settings, pacing: Pacing, stack: AsyncExitStack) -> Bot:
     """From the outside in: the edges, then the story between them, then who is told of events."""
     hearing, metrics = Hearing(time.time), Metrics(_now)
     client = await stack.enter_async_context(_open_web_api(settings))
     web_api = WebApi(client, pacing, metrics.slack_called)
-    database, us = await _checked(settings, client, web_api, stack)
+    database, us = await checked(settings, client, web_api, stack)
     store = Store(database)
     kimi = await stack.enter_async_context(_open_kimi(settings, metrics.kimi_failed))
     messages = SlackMessages(web_api, pacing)
@@ -203,49 +178,6 @@ def _open_kimi(settings: Settings, on_error: OnError) -> AbstractAsyncContextMan
         ),
         on_error=on_error,
     )
-
-
-async def _checked(
-    settings: Settings, client: AsyncWebClient, web_api: WebApi, stack: AsyncExitStack
-) -> tuple[Database, Us]:
-    """The database and who we are. Raises BadSettings with all that is wrong at once."""
-    found = await asyncio.gather(
-        _open_database(settings, stack),
-        _identify(web_api),
-        _check_app_token(settings, client),
-        return_exceptions=True,
-    )
-    lines = [line for error in found if isinstance(error, BadSettings) for line in error.lines]
-    for error in found:
-        if isinstance(error, BaseException) and not isinstance(error, BadSettings):
-            raise error
-    if lines:
-        raise BadSettings(lines)
-    database, us, _ = found
-    assert isinstance(database, Database)
-    assert isinstance(us, Us)
-    return database, us
-
-
-async def _check_app_token(settings: Settings, client: AsyncWebClient) -> None:
-    """The SDK would try a refused token for ever, and nobody would hear of it."""
-    if settings.slack_app_token is None:
-        return
-    try:
-        await open_socket_url(client, settings.slack_app_token.get_secret_value())
-    except NotConnected:
-        return  # the bot token's check says so too
-    except SlackError as error:
-        raise BadSettings([f"SLACK_APP_TOKEN: Slack says {error.code}"]) from error
-
-
-async def _identify(web_api: WebApi) -> Us:
-    try:
-        return await identify(web_api)
-    except (NotConnected, FateUnknown, RateLimited) as error:
-        raise BadSettings([f"SLACK_API_URL: Slack does not answer ({error.code})"]) from error
-    except SlackError as error:
-        raise BadSettings([f"SLACK_BOT_TOKEN: Slack says {error.code}"]) from error
 
 
 def _open_reply(
@@ -378,16 +310,6 @@ def _spare_what_stays() -> None:
     """
     gc.collect()
     gc.freeze()
-
-
-def _allow_open_files(concurrency: int) -> None:
-    """Each stream of Kimi's is an open file: take what the system allows, and say if it is few."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = concurrency + FILES_BESIDE_STREAMS
-    if soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, hard), hard))
-    if hard < wanted:
-        log.warning("only %s open files are allowed: lower KIMI_CONCURRENCY", hard)
 
 
 def _now() -> datetime:
