@@ -17,6 +17,7 @@ from kimibot import __version__
 from kimibot.conversation import ChatMessage, Delta, Retry
 from kimibot.errors import BadSettings, KimiError
 from kimibot.kimi.exchange import Exchange
+from kimibot.kimi.places import OnWait, Places
 from kimibot.kimi.providers import Provider, provider_named
 from kimibot.kimi.reading import Clock, Limits, Patience, Reading, Timers, refusal
 from kimibot.kimi.retrying import Failed, RetryPolicy
@@ -117,7 +118,7 @@ class Kimi:
         self._include_usage = place.include_usage
         # Smaller than the pool, so that nobody waits in the pool: a task that is cancelled there
         # can take a connection with it (encode/httpcore#1093).
-        self._places = asyncio.Semaphore(concurrency)
+        self._places = Places(concurrency)
         self._limits = limits
         self._chance = chance
         self._policy = RetryPolicy(max_retries, limits.unreachable_seconds, chance.random)
@@ -129,6 +130,11 @@ class Kimi:
         """How many requests are open now, those included that wait for their first event."""
         return len(self._exchanges)
 
+    @property
+    def ahead(self) -> int:
+        """How many answers would have to end before one that is asked for now begins."""
+        return self._places.ahead
+
     @asynccontextmanager
     async def stream(
         self,
@@ -136,12 +142,14 @@ class Kimi:
         *,
         max_completion_tokens: int | None = None,
         on_retry: OnRetry | None = None,
+        on_wait: OnWait = lambda _: None,
     ) -> AsyncIterator[AsyncIterator[Delta]]:
         """The deltas of one answer; entered once the model has begun, left with nothing open.
 
         The last delta with a finish reason makes the answer whole; it is "unknown" where the
         endpoint ended well and gave none. Raises KimiError, on entering and between deltas; until
-        the model has begun, failures that pass are retried, after `on_retry` was told.
+        the model has begun, failures that pass are retried, after `on_retry` was told. While all
+        places are taken, `on_wait` is told how many must be left first.
         """
         body = request_body(
             messages,
@@ -150,7 +158,7 @@ class Kimi:
             effort=self.effort,
             include_usage=self._include_usage,
         )
-        async with self._places:
+        async with self._places.taken(on_wait):
             reading = await self._open(body, on_retry)
             try:
                 yield reading
