@@ -173,7 +173,7 @@ async def _thread_id(connection: AsyncConnection, thread: Thread, *, open_it: bo
 async def _has_open_turn(connection: AsyncConnection, thread_id: int, message: Message) -> bool:
     if message.is_root:
         return False
-    return bool(await connection.scalar(_HAS_OPEN_TURN, {"thread_id": thread_id}))
+    return bool((await connection.execute(_HAS_OPEN_TURN, {"thread_id": thread_id})).scalar())
 
 
 def _key(thread: Thread) -> dict[str, Any]:

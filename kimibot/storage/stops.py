@@ -162,7 +162,7 @@ async def goes_on(connection: AsyncConnection, word: Message) -> bool:
     """Whether a turn in the word's thread is open all the same."""
     values = _where(word.thread.team, word.thread.channel)
     values |= {"before_ts": word.ts, "root": word.thread.root_ts}
-    return bool(await connection.scalar(_HAS_RUNNING_ON, values))
+    return bool((await connection.execute(_HAS_RUNNING_ON, values)).scalar())
 
 
 async def mark_turn(connection: AsyncConnection, turn_id: str, stop: Stop) -> list[TurnToStop]:
@@ -188,7 +188,9 @@ async def mark_reply(
 
 async def takes_part(connection: AsyncConnection, turn_id: str, person: str) -> bool:
     """Whether the person has said anything in the turn's thread."""
-    return bool(await connection.scalar(_HAS_SPOKEN, {"turn_id": turn_id, "person": person}))
+    return bool(
+        (await connection.execute(_HAS_SPOKEN, {"turn_id": turn_id, "person": person})).scalar()
+    )
 
 
 async def requested(connection: AsyncConnection, fences: Mapping[int, int]) -> list[TurnToStop]:
