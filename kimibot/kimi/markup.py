@@ -9,7 +9,8 @@ Parsers in front of the model leak its channels into `content`, cut at any place
 (vllm-project/vllm#50367, #51412, #53246.) What is thought goes to the reasoning, a response is
 unwrapped, tool calls are dropped: nothing is ever executed out of text. People also ask about
 these very markers, so what stands in a code fence or in inline code is left as it is, and so is a
-`<think>` within a line of prose, or one that is never closed below other text.
+`<think>` within a line of prose. One at the beginning of a line is obeyed even if it is never
+closed: to lose some text is better than to show what was thought.
 """
 
 from __future__ import annotations
@@ -54,7 +55,6 @@ class _Channel(Enum):
 
     TEXT = "text"
     THINK = "think"
-    MAYBE_THINK = "maybe think"  # below other text, where `<think>` may also be a word
     TOOLS = "tools"
 
 
@@ -95,10 +95,8 @@ class Markup:
         self._channel = _Channel.TEXT
         self._code = CodeMarks()
         self._held = ""  # what may become a marker
-        self._maybe: list[str] = []
         self._content: list[str] = []
         self._reasoning: list[str] = []
-        self._has_content = False
         self._mentions = 0  # of `<think>` as a word
 
     def feed(self, piece: str) -> Unmarked:
@@ -123,10 +121,6 @@ class Markup:
         held, self._held = self._held, ""
         if not held.startswith(("<|open|>", "<|close|>")):
             self._say(held)
-        if self._channel is _Channel.MAYBE_THINK:
-            self._channel = _Channel.TEXT
-            self._say("<think>" + "".join(self._maybe))
-            self._maybe.clear()
         return self._taken()
 
     def _may_become_marker(self, text: str, start: int) -> bool:
@@ -155,7 +149,7 @@ class Markup:
                 self._enter(_Channel.TEXT)
             return not is_open
         if is_open and self._code.at_line_start():
-            self._enter(_Channel.MAYBE_THINK if self._has_content else _Channel.THINK)
+            self._enter(_Channel.THINK)
             return True
         if is_open:
             self._mentions += 1
@@ -165,9 +159,6 @@ class Markup:
         return not is_partner
 
     def _enter(self, channel: _Channel) -> None:
-        if self._channel is _Channel.MAYBE_THINK:
-            self._reasoning += self._maybe
-            self._maybe.clear()
         self._channel = channel
         self.tools_dropped |= channel is _Channel.TOOLS
 
@@ -180,11 +171,8 @@ class Markup:
         if self._channel is _Channel.TEXT:
             self._code.feed(text)
             self._content.append(text)
-            self._has_content = self._has_content or bool(text.strip())
         elif self._channel is _Channel.THINK:
             self._reasoning.append(text)
-        elif self._channel is _Channel.MAYBE_THINK:
-            self._maybe.append(text)
 
     def _taken(self) -> Unmarked:
         unmarked = Unmarked("".join(self._content), "".join(self._reasoning))

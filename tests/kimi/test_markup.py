@@ -68,7 +68,6 @@ def test_markers_are_obeyed_wherever_they_are_cut(text: str, content: str, reaso
         "Two backticks: `` a ` <|open|>think<|sep|> ``.",
         "```<think>``` in one line",
         "A <think> tag in prose, and its </think> too.",
-        "First\n<think> is a tag, which nobody closes.\nMore text.",
         "```\nunclosed <|open|>think<|sep|>",
         "```\n``` not a close <|open|>think<|sep|>\n```\n",
     ],
@@ -156,3 +155,11 @@ def test_any_text_is_unmarked_the_same_in_one_piece_and_in_many(pieces: list[str
 @given(st.text(alphabet="ab `~\n>-1.*|&"))
 def test_text_without_markers_is_left_as_it_is(text: str) -> None:
     assert unmarked(text) == (text, "")
+
+
+@pytest.mark.parametrize("thought", ["SECRET", "\nSECRET\nand more", " SECRET"])
+def test_what_is_thought_below_other_text_is_not_shown_even_if_it_never_ends(thought: str) -> None:
+    content, reasoning = unmarked(f"Sure.\n<think>{thought}")
+
+    assert content == "Sure.\n"
+    assert "SECRET" in reasoning
