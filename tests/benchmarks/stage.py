@@ -81,13 +81,19 @@ class Stage:
                 while await self._ended_turns() < turns:  # noqa: ASYNC110  # a database tells nobody
                     await asyncio.sleep(0.05)
         except TimeoutError as error:
-            raise TimeoutError("\n".join(self.processes[BOT].lines[-40:])) from error
+            raise TimeoutError(await self._what_went_wrong(turns)) from error
 
     async def until_streaming(self, streams: int, timeout_seconds: float) -> None:
         """Return once so many answers are being streamed. Raises TimeoutError."""
         async with asyncio.timeout(timeout_seconds):
             while await self.kimi.open_streams() < streams:  # noqa: ASYNC110  # over HTTP
                 await asyncio.sleep(0.5)
+
+    async def _what_went_wrong(self, turns: int) -> str:
+        counters = await self.slack.counters()
+        complaints = [line for line in self.processes[BOT].lines if " INFO " not in line]
+        ended = f"{await self._ended_turns()} of {turns} turns ended, {counters}"
+        return "\n".join([ended, *complaints[-40:]])
 
     async def _ended_turns(self) -> int:
         async with self.database.reading() as connection:
