@@ -17,6 +17,9 @@ _TYPES = ("message", "app_mention")
 _SAID = (None, "", "file_share", "thread_broadcast", "me_message", "bot_message")
 """Subtypes of messages that somebody said; all others tell of joins, topics, edits, deletions."""
 
+MOST_FILES = 10
+MOST_NAME_CHARACTERS = 120
+
 _SYSTEM_USERS = ("USLACKBOT", "USLACK")
 _TS = re.compile(r"\d{1,20}\.\d{1,20}")
 
@@ -80,16 +83,26 @@ def _message(event: Shape, thread: Thread, is_direct: bool, event_id: str) -> Me
     has an app id too."""
     bot_id, user = string(event, "bot_id"), string(event, "user")
     said = read_said(event)
-    is_empty = not said.text.strip() and not shapes(event, "files")
-    if not (bot_id or user) or is_empty:
+    text = "\n".join(line for line in (said.text, *_files(event)) if line.strip())
+    if not (bot_id or user) or not text:
         return None
     return Message(
         thread=thread,
         ts=string(event, "ts"),
         speaker=Speaker.APP if bot_id else Speaker.PERSON,
         author=bot_id or user,
-        text=said.text,
+        text=text,
         mentions=frozenset(said.mentions),
         is_direct=is_direct,
         event_id=event_id,
     )
+
+
+def _files(event: Shape) -> list[str]:
+    """A line for each attached file, so that the model can say that it has not read it."""
+    names = [string(file, "name") or string(file, "title") for file in shapes(event, "files")]
+    return [f"[attached, but you can't read it: {_one_line(name)}]" for name in names[:MOST_FILES]]
+
+
+def _one_line(name: str) -> str:
+    return " ".join(name.split())[:MOST_NAME_CHARACTERS] or "a file"

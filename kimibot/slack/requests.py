@@ -25,7 +25,7 @@ def bolt_request(
             query=query,
             mode=mode,
         )
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise Unreadable(type(error).__name__) from error
     if not isinstance(request.body.get("type", ""), str):
         raise Unreadable("the type is no string")

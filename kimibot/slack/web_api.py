@@ -108,14 +108,15 @@ class WebApi:
         return answer
 
     async def read(self, method: str, **arguments: Any) -> dict[str, Any]:
-        """`call` for what changes nothing: waits for its slot, and tries up to three times."""
+        """`call` for what may be done twice: waits for its slot, and tries up to three times."""
+        channel = str(arguments.get("channel") or "")
         for _ in range(READ_TRIES - 1):
-            await self._pacing.call(method)
+            await self._pacing.call(method, channel)
             try:
                 return await self.call(method, **arguments)
             except (RateLimited, NotConnected, FateUnknown):
                 continue
-        await self._pacing.call(method)
+        await self._pacing.call(method, channel)
         return await self.call(method, **arguments)
 
     async def _call(self, method: str, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from kimibot.conversation import Message, Thread, Us
 from kimibot.errors import SlackError
 from kimibot.pacing import Pacing
 from kimibot.slack.events import read_reply
-from kimibot.slack.markdown import plain
 from kimibot.slack.messages import SlackMessages
 from kimibot.slack.web_api import WebApi
 
@@ -64,15 +63,17 @@ class SlackWorkspace:
         return await self._messages.find(thread, turn_id)
 
     async def tell(self, user: str, text: str) -> None:
-        """A direct message. Raises SlackError."""
-        await self._pacing.call("conversations.open")
-        opened = await self._web_api.call("conversations.open", users=user)
+        """A direct message in our own words, links and all. Raises SlackError.
+
+        It is the only word that somebody gets, so it is tried more than once: rather twice than
+        never.
+        """
+        opened = await self._web_api.read("conversations.open", users=user)
         channel = str((opened.get("channel") or {}).get("id") or user)
-        await self._pacing.call("chat.postMessage", channel)
-        await self._web_api.call(
+        await self._web_api.read(
             "chat.postMessage",
             channel=channel,
-            text=plain(text),
+            text=text,
             unfurl_links=False,
             unfurl_media=False,
         )

@@ -77,6 +77,31 @@ async def test_a_request_without_a_signature_is_refused(tmp_path: Path) -> None:
             assert answer.status == 401
 
 
+@pytest.mark.parametrize("timestamp", ["", "yesterday", "١٢٣", "1e9", "-5"])
+async def test_a_time_that_is_no_number_is_refused(tmp_path: Path, timestamp: str) -> None:
+    async with open_scene(tmp_path, over_http=True) as s:
+        url = f"http://127.0.0.1:{s.bot.port}/slack/events"
+        headers = {"X-Slack-Request-Timestamp": timestamp, "X-Slack-Signature": "v0=00"}
+        async with (
+            aiohttp.ClientSession() as session,
+            session.post(url, json=EVENT, headers=headers) as answer,
+        ):
+            assert answer.status == 401
+
+
+async def test_an_unknown_charset_and_deep_nesting_are_refused(tmp_path: Path) -> None:
+    async with open_scene(tmp_path, over_http=True) as s:
+        url = f"http://127.0.0.1:{s.bot.port}/slack/events"
+        odd = {"Content-Type": "application/json; charset=klingon"}
+        signed = {"X-Slack-Request-Timestamp": "1", "X-Slack-Signature": "v0=00"}
+        deep = b"[" * 100_000
+        async with aiohttp.ClientSession() as session:
+            async with session.post(url, data=b"{}", headers=signed | odd) as answer:
+                assert answer.status == 400
+            async with session.post(url, data=deep, headers=signed) as answer:
+                assert answer.status in (400, 401)
+
+
 async def test_in_socket_mode_nobody_can_post_events(tmp_path: Path) -> None:
     async with open_scene(tmp_path) as s:
         assert await post(s, EVENT) in (404, 405)
