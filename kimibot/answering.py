@@ -6,12 +6,13 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from kimibot import history, texts
 from kimibot.assembling import Assembling
+from kimibot.attempt import Attempt
 from kimibot.conversation import (
     Answer,
     ChatMessage,
@@ -19,9 +20,10 @@ from kimibot.conversation import (
     Delta,
     Ending,
     Message,
-    Outcome,
     Remembered,
     Retry,
+    Stop,
+    StopCause,
     Thread,
     Turn,
 )
@@ -40,6 +42,7 @@ from kimibot.errors import (
 from kimibot.lease import Lease
 from kimibot.live_reply import LiveReply
 from kimibot.reply_parts import Posted, Sure
+from kimibot.stop_signal import StopRequested, StopSignal
 from kimibot.views import Button
 
 log = logging.getLogger(__name__)
@@ -48,6 +51,8 @@ DRAINING = "draining"
 """The message of the cancellation that ends a turn because the process is going down."""
 
 LAST_WORDS_SECONDS = 5.0
+NAME_SECONDS = 0.3
+TAKE_BACK_SECONDS = 60.0
 MOST_TAKEOVERS = 3
 
 
@@ -78,12 +83,16 @@ class Model(Protocol):
     @property
     def max_completion_tokens(self) -> int: ...
 
+    @property
+    def ahead(self) -> int: ...
+
     def stream(
         self,
         messages: Sequence[ChatMessage],
         *,
         max_completion_tokens: int | None = None,
         on_retry: Callable[[Retry], None] | None = None,
+        on_wait: Callable[[int], None] = ...,
     ) -> AbstractAsyncContextManager[AsyncIterator[Delta]]: ...
 
 
@@ -123,47 +132,6 @@ class Limits:
     max_ask_age_seconds: float
 
 
-@dataclass(slots=True)
-class _Attempt:
-    """What has become of a turn so far."""
-
-    claim: Claim
-    turn: Turn
-    lease: Lease
-    assembling: Assembling = field(default_factory=Assembling)
-    reading: history.Reading | None = None
-    notes: list[str] = field(default_factory=list)
-    outcome: Outcome = Outcome.FAILED
-    answer: Answer | None = None
-    error_code: str = ""
-    trace_id: str = ""
-    reply_ts: tuple[str, ...] = ()
-    shown_at: datetime | None = None
-    first_delta_at: datetime | None = None
-    last_delta_at: datetime | None = None
-
-    @property
-    def text(self) -> str:
-        """The answer so far, as it is shown: endpoints have put blanks before the first word."""
-        return self.assembling.content.lstrip()
-
-    def fail(self, error_code: str, trace_id: str = "") -> None:
-        """The turn ends without a whole answer; what there is of it is kept as cut off."""
-        self.outcome = Outcome.FAILED
-        self.error_code = error_code
-        self.answer = self.assembling.cut() if self.text else None
-        self.trace_id = trace_id or self._own_trace_id()
-
-    def succeed(self, answer: Answer) -> None:
-        self.outcome = Outcome.ANSWERED
-        self.answer = answer
-        self.trace_id = self._own_trace_id()
-
-    def _own_trace_id(self) -> str:
-        cut = self.assembling.cut()
-        return cut.trace_id or cut.completion_id or self.turn.id
-
-
 class Answering:
     """Answers the open asks of a thread with one reply."""
 
@@ -186,15 +154,18 @@ class Answering:
         self._limits = limits
         self._now = now
 
-    async def answer(self, claim: Claim, lease: Lease) -> Ending:
-        """Answer the oldest of the claim's turns, in sight of the others.
+    async def answer(self, claim: Claim, lease: Lease, signal: StopSignal) -> Ending:
+        """Answer the oldest of the claim's turns, in sight of the others, until `signal`.
 
         Whatever Kimi does ends in an Ending whose text the thread shows. Raises StorageError when
         the database or the claim is gone, and SlackError when Slack can't say what an earlier
         attempt has posted: then the turn stays open for the next owner.
         """
-        attempt = _Attempt(claim, claim.turns[0], lease)
+        attempt = Attempt(claim, lease, signal)
         reply_ts = await self._parts_left(attempt)
+        if attempt.turn.stop == Stop(StopCause.ASK_DELETED) and not reply_ts:
+            attempt.stop(attempt.turn.stop)
+            return self._ending(attempt)
         try:
             async with self._open_reply(attempt, reply_ts) as reply:
                 try:
@@ -202,14 +173,13 @@ class Answering:
                 finally:
                     attempt.reply_ts = reply.reply_ts
         except MessageGone as error:
-            attempt.fail(error.code)
-            attempt.outcome = Outcome.STOPPED
+            attempt.vanish(error.code)
         except SlackError as error:
             attempt.fail(error.code)
             await self._tell_the_asker(attempt, error)
         return self._ending(attempt)
 
-    async def _parts_left(self, attempt: _Attempt) -> tuple[str, ...]:
+    async def _parts_left(self, attempt: Attempt) -> tuple[str, ...]:
         """What an earlier attempt has posted: the stored parts, and those it could not store."""
         turn = attempt.turn
         if turn.attempt == 1:
@@ -224,7 +194,7 @@ class Answering:
             return turn.reply_ts
         return tuple(found) or turn.reply_ts
 
-    def _open_reply(self, attempt: _Attempt, reply_ts: Sequence[str]) -> LiveReply:
+    def _open_reply(self, attempt: Attempt, reply_ts: Sequence[str]) -> LiveReply:
         async def on_posted(posted: Sequence[str]) -> None:
             attempt.shown_at = attempt.shown_at or self._now()
             with suppress(DatabaseUnavailable):  # the parts also carry the turn's id themselves
@@ -233,18 +203,25 @@ class Answering:
                 )
 
         thread, turn = attempt.claim.thread, attempt.turn
-        return self._replies(
+        reply = self._replies(
             thread, turn.id, reply_ts=reply_ts, on_posted=on_posted, sure=attempt.lease.sure
         )
+        if self._model.ahead:
+            reply.wait_as(texts.waiting(self._model.ahead))
+        return reply
 
-    async def _fill(self, attempt: _Attempt, reply: LiveReply) -> None:
+    async def _fill(self, attempt: Attempt, reply: LiveReply) -> None:
         try:
-            if attempt.turn.takeovers >= MOST_TAKEOVERS:
+            if attempt.turn.stop is not None:
+                await self._stop(attempt, reply, attempt.turn.stop)
+            elif attempt.turn.takeovers >= MOST_TAKEOVERS:
                 await self._give_up(attempt, reply)
             elif self._is_too_old(attempt.turn):
                 await self._apologise(attempt, reply)
             else:
                 await self._answer(attempt, reply)
+        except StopRequested as request:
+            await self._stop(attempt, reply, request.stop)
         except KimiError as error:
             await self._explain(attempt, reply, error)
         except asyncio.CancelledError as error:
@@ -254,17 +231,19 @@ class Answering:
         except (SlackError, StorageError):
             raise
         except Exception:  # a fault of our own: the asker must hear of it all the same
-            log.exception("turn failed", extra=_ids(attempt))
+            log.exception("turn failed", extra=attempt.ids)
             await self._confess(attempt, reply)
 
-    async def _answer(self, attempt: _Attempt, reply: LiveReply) -> None:
+    async def _answer(self, attempt: Attempt, reply: LiveReply) -> None:
         """The happy path: recall, stream, show the whole of it."""
-        remembered = await self._recall(attempt)
-        answer = await self._ask(attempt, reply, remembered)
+        answer = await attempt.signal.unless_requested(self._recall_and_ask(attempt, reply))
         attempt.succeed(answer)
         await reply.finish(attempt.text, "\n".join(attempt.notes + _notes(answer)))
 
-    async def _recall(self, attempt: _Attempt) -> list[Remembered]:
+    async def _recall_and_ask(self, attempt: Attempt, reply: LiveReply) -> Answer:
+        return await self._ask(attempt, reply, await self._recall(attempt))
+
+    async def _recall(self, attempt: Attempt) -> list[Remembered]:
         """Our rows of the thread; Slack fills in what was said when we were not there."""
         claim = attempt.claim
         remembered = await self._memory.recall(claim.thread_id)
@@ -273,7 +252,7 @@ class Answering:
         try:
             said = await self._workspace.read_thread(claim.thread)
         except SlackError as error:
-            log.warning("thread not read: %s", error, extra=_ids(attempt))
+            log.warning("thread not read: %s", error, extra=attempt.ids)
             attempt.notes.append(texts.HISTORY_UNREAD)
             return remembered
         await self._memory.add_messages(claim.thread_id, said)
@@ -288,7 +267,7 @@ class Answering:
         return bool(known) and max(known) < self._workspace.connected_since()
 
     async def _ask(
-        self, attempt: _Attempt, reply: LiveReply, remembered: Sequence[Remembered]
+        self, attempt: Attempt, reply: LiveReply, remembered: Sequence[Remembered]
     ) -> Answer:
         """Ask the model; a thread that is too long and an answer without text get a second try."""
         budget_tokens = self._limits.budget_tokens
@@ -304,7 +283,7 @@ class Answering:
 
     async def _stream(
         self,
-        attempt: _Attempt,
+        attempt: Attempt,
         reply: LiveReply,
         remembered: Sequence[Remembered],
         budget_tokens: int,
@@ -315,19 +294,15 @@ class Answering:
             attempt.reading.messages,
             max_completion_tokens=max_completion_tokens,
             on_retry=lambda retry: reply.say(texts.retrying(retry)),
+            on_wait=lambda ahead: reply.wait_as(texts.waiting(ahead)),
         ) as deltas:
             async for delta in deltas:
-                self._add(attempt, delta)
+                attempt.add(delta, self._now())
                 reply.show(attempt.text)
         answer = attempt.assembling.finish()
         if not attempt.text and answer.finish_reason != "content_filter":
             raise NoText(code=answer.finish_reason or "", trace_id=answer.trace_id)
         return answer
-
-    def _add(self, attempt: _Attempt, delta: Delta) -> None:
-        attempt.assembling.add(delta)
-        attempt.last_delta_at = self._now()
-        attempt.first_delta_at = attempt.first_delta_at or attempt.last_delta_at
 
     async def _read(
         self, claim: Claim, remembered: Sequence[Remembered], budget_tokens: int
@@ -351,17 +326,41 @@ class Answering:
         age = self._now() - turn.accepted_at
         return age.total_seconds() > self._limits.max_ask_age_seconds
 
-    async def _apologise(self, attempt: _Attempt, reply: LiveReply) -> None:
+    async def _stop(self, attempt: Attempt, reply: LiveReply, stop: Stop) -> None:
+        """What there is of the answer stays, marked; a deleted ask takes its reply with it."""
+        attempt.stop(stop)
+        if stop.cause is StopCause.ASK_DELETED:
+            await self._take_back(attempt, reply)
+        else:
+            await reply.finish(attempt.text, texts.stopped(await self._name(stop.by)))
+
+    async def _take_back(self, attempt: Attempt, reply: LiveReply) -> None:
+        """As far as Slack allows: nobody is to be told under a message that is gone."""
+        try:
+            async with asyncio.timeout(TAKE_BACK_SECONDS):
+                await reply.take_back(texts.STOPPED)
+        except (SlackError, TimeoutError) as error:
+            log.info("reply not taken back: %s", error, extra=attempt.ids)
+
+    async def _name(self, person: str) -> str:
+        """The person's name if it is at hand: a stop must not wait for it."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(NAME_SECONDS):
+                names = await self._workspace.names([person] if person else [])
+                return names.get(person, "")
+        return ""
+
+    async def _apologise(self, attempt: Attempt, reply: LiveReply) -> None:
         attempt.fail("too_old")
         await reply.finish("", texts.TOO_OLD, _try_again(attempt.turn))
 
-    async def _give_up(self, attempt: _Attempt, reply: LiveReply) -> None:
+    async def _give_up(self, attempt: Attempt, reply: LiveReply) -> None:
         """Whatever ended those who tried might be this very turn: it must not go on for ever."""
         attempt.fail("interrupted", attempt.turn.id)
         note = texts.with_trace(texts.GIVEN_UP, attempt.turn.id)
         await reply.finish("", note, _try_again(attempt.turn))
 
-    async def _explain(self, attempt: _Attempt, reply: LiveReply, error: KimiError) -> None:
+    async def _explain(self, attempt: Attempt, reply: LiveReply, error: KimiError) -> None:
         """Kimi failed: what there is of the answer stays, our words go below it."""
         attempt.fail(error.name, error.trace_id)
         _log_failure(attempt, error)
@@ -369,43 +368,29 @@ class Answering:
         button = _try_again(attempt.turn) if note.can_retry else None
         await reply.finish(attempt.text, note.text, button)
 
-    async def _confess(self, attempt: _Attempt, reply: LiveReply) -> None:
+    async def _confess(self, attempt: Attempt, reply: LiveReply) -> None:
         attempt.fail("unforeseen", attempt.turn.id)
         note = texts.with_trace(texts.UNFORESEEN, attempt.turn.id)
         await reply.finish(attempt.text, note, _try_again(attempt.turn))
 
-    async def _hand_over(self, attempt: _Attempt, reply: LiveReply) -> None:
+    async def _hand_over(self, attempt: Attempt, reply: LiveReply) -> None:
         """We are going down: say so below what there is; the next owner goes on in place."""
         with suppress(SlackError, TimeoutError):
             async with asyncio.timeout(LAST_WORDS_SECONDS):
                 await reply.finish(attempt.text, texts.RESTARTING)
 
-    async def _tell_the_asker(self, attempt: _Attempt, error: SlackError) -> None:
+    async def _tell_the_asker(self, attempt: Attempt, error: SlackError) -> None:
         """Slack does not take the reply: the asker hears of it in a direct message."""
-        log.warning("reply refused: %s", error, extra=_ids(attempt))
+        log.warning("reply refused: %s", error, extra=attempt.ids)
         text = texts.CLOSED_THREAD.format(channel=attempt.claim.thread.channel, code=error.code)
         try:
             await self._workspace.tell(attempt.turn.asker, text)
         except SlackError as second:
-            log.warning("asker not told: %s", second, extra=_ids(attempt))
+            log.warning("asker not told: %s", second, extra=attempt.ids)
 
-    def _ending(self, attempt: _Attempt) -> Ending:
-        reading = attempt.reading
-        return Ending(
-            outcome=attempt.outcome,
-            answer=attempt.answer,
-            answer_place=reading.answer_place if reading else None,
-            placed=reading.placed if reading else (),
-            reply_ts=attempt.reply_ts,
-            error_code=attempt.error_code,
-            trace_id=attempt.trace_id or attempt.turn.id,
-            provider=self._model.provider,
-            model=self._model.model,
-            effort=self._model.effort,
-            shown_at=attempt.shown_at,
-            first_delta_at=attempt.first_delta_at,
-            last_delta_at=attempt.last_delta_at,
-        )
+    def _ending(self, attempt: Attempt) -> Ending:
+        model = self._model
+        return attempt.ending(model.provider, model.model, model.effort)
 
 
 def _notes(answer: Answer) -> list[str]:
@@ -419,22 +404,11 @@ def _try_again(turn: Turn) -> Button:
     return Button(texts.TRY_AGAIN, texts.TRY_AGAIN_LABEL, turn.id)
 
 
-def _log_failure(attempt: _Attempt, error: KimiError) -> None:
+def _log_failure(attempt: Attempt, error: KimiError) -> None:
     of_error: dict[str, object] = {
         "error_code": error.name,
         "status": error.status,
         "code": error.code,
         "detail": error.detail,
     }
-    log.warning("kimi failed", extra=_ids(attempt) | of_error)
-
-
-def _ids(attempt: _Attempt) -> dict[str, str]:
-    thread = attempt.claim.thread
-    return {
-        "turn": attempt.turn.id,
-        "channel": thread.channel,
-        "thread_ts": thread.root_ts,
-        "event_id": attempt.turn.event_id,
-        "trace_id": attempt.trace_id,
-    }
+    log.warning("kimi failed", extra=attempt.ids | of_error)

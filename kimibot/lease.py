@@ -10,13 +10,15 @@ from dataclasses import dataclass
 class LeaseTimes:
     """How long a claim holds, how often it is renewed, how often lapsed ones are looked for.
 
-    A Slack call takes at most `call_seconds`.
+    A Slack call takes at most `call_seconds`. What another replica was told to stop here is
+    looked for every `stop_seconds`.
     """
 
     lease_seconds: float = 20.0
     renew_seconds: float = 5.0
     sweep_seconds: float = 2.0
     call_seconds: float = 8.0
+    stop_seconds: float = 1.0
 
 
 class Lease:

@@ -14,9 +14,16 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Protocol
 
-from kimibot.budget import Urgency, Wish
+from kimibot.budget import FEW_LIVE, Urgency, Wish
 from kimibot.conversation import Thread
-from kimibot.errors import BlocksRefused, FateUnknown, NotConnected, RateLimited, SlackError
+from kimibot.errors import (
+    BlocksRefused,
+    FateUnknown,
+    MessageGone,
+    NotConnected,
+    RateLimited,
+    SlackError,
+)
 from kimibot.pacing import Pacing, now
 from kimibot.reply_parts import Messages, Posted, ReplyParts, Sure
 from kimibot.views import Button, Cut, Part, Style, View
@@ -64,7 +71,7 @@ class LiveReply:
     `reply_ts` are parts that an earlier attempt has left: they are edited in place, and what is
     not needed of them is deleted. `on_posted` is told all parts as soon as a new one has its ts,
     `sure` is awaited right before each call, and `on_shown` is told of each text that Slack
-    shows how many older ones were skipped.
+    shows how many older ones were skipped. `stop_button` is there while the reply grows.
     After the painter has failed, `show` and `finish` raise what it failed with.
     """
 
@@ -81,6 +88,7 @@ class LiveReply:
         sure: Sure,
         reply_ts: Sequence[str] = (),
         on_shown: Callable[[int], None] = lambda _: None,
+        stop_button: Button | None = None,
     ) -> None:
         self._parts = ReplyParts(
             thread,
@@ -95,6 +103,7 @@ class LiveReply:
         self._splitter = splitter
         self._sign = sign
         self._on_shown = on_shown
+        self._stop_button = stop_button
         self._showing = Showing()
         self._shown_number = 0
         self._style = Style.MARKDOWN
@@ -152,6 +161,11 @@ class LiveReply:
         self._showing = replace(self._showing, note=note)
         self._changed.set()
 
+    def wait_as(self, sign: Callable[[float], str]) -> None:
+        """Show this sign from now on while there is no text. Returns at once."""
+        self._sign = sign
+        self._changed.set()
+
     async def finish(self, text: str, note: str = "", button: Button | None = None) -> None:
         """Show exactly this, whatever it takes; returns when Slack has confirmed all of it.
 
@@ -168,6 +182,17 @@ class LiveReply:
                 await asyncio.shield(self._painter)
         except TimeoutError as error:
             raise SlackError("chat.update", "not_shown_in_time") from error
+
+    async def take_back(self, note: str) -> None:
+        """Leave nothing of the reply in the thread; `note` stands there until it is deleted.
+
+        Raises SlackError when Slack refuses that.
+        """
+        shown = self._showing.text[: self._shown_to.offset]
+        with suppress(MessageGone):  # there is one part less to delete
+            await self.finish(shown, note)
+        for ts in reversed(self._parts.ts):
+            await self._parts.delete(ts)
 
     def _raise_if_failed(self) -> None:
         if self._painter is not None and self._painter.done() and not self._painter.cancelled():
@@ -217,7 +242,12 @@ class LiveReply:
         note = showing.note
         if not part.body and not note and not showing.is_last:
             note = self._sign(now() - self._started_at)
-        return View(part.body, note, showing.button, self._style), None
+        button = showing.button if showing.is_last else self._growing_button(part.body)
+        return View(part.body, note, button, self._style), None
+
+    def _growing_button(self, body: str) -> Button | None:
+        """Below text only while edits are plentiful: to take it away again costs one more."""
+        return self._stop_button if not body or self._pacing.live_answers <= FEW_LIVE else None
 
     def _open_part(self) -> tuple[Part, Cut]:
         """The open part, and up to where it shows the text.
@@ -312,7 +342,7 @@ class LiveReply:
             and self._is_shown_for_sure
             and self._part + 1 == len(self._parts.ts)
             and shown is not None
-            and not (shown.body and shown.note)
+            and not (shown.body and (shown.note or shown.button))
             and self._shown_to.offset < len(self._showing.text)
         )
 

@@ -103,8 +103,14 @@ class ReplyParts:
         return bool(unknown)
 
     async def delete(self, ts: str) -> None:
-        """Take a part out of the thread; it may be gone already."""
-        while ts in self._ts:
+        """Take a part out of the thread; it may be gone already.
+
+        It counts as none from now on, so that our own deletion is not taken for somebody else's.
+        """
+        if ts in self._ts:
+            self._ts.remove(ts)
+            await self._on_posted(self._ts)
+        while True:
             await self._pacing.call("chat.delete")
             await self._sure()
             try:
@@ -116,8 +122,7 @@ class ReplyParts:
                 continue
             except MessageGone:
                 pass
-            self._ts.remove(ts)
-        await self._on_posted(self._ts)
+            return
 
     async def _add(self, ts: str) -> None:
         self._ts.append(ts)

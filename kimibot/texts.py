@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from kimibot.conversation import Retry
 from kimibot.errors import (
@@ -23,6 +25,8 @@ from kimibot.errors import (
 
 TRY_AGAIN = "try_again"
 TRY_AGAIN_LABEL = "Try again"
+STOP = "stop"
+STOP_LABEL = "Stop"
 
 HISTORY_UNREAD = "I could not read what was said here before, so I answered without it."
 OLDER_PART_LEFT_OUT = "The older part of this thread was too long for Kimi and was left out."
@@ -38,6 +42,11 @@ SPENT_ON_THINKING = (
     "Kimi spent its whole budget on thinking and wrote no answer. "
     "Please try again, or ask for something smaller."
 )
+STOPPED = "Stopped."
+NOTHING_TO_STOP = "There is nothing to stop here."
+NOT_YOURS_TO_STOP = "Only the person who asked, or who takes part in the thread, can stop this."
+YOUR_ANSWER_IS_READY = "your answer is ready."
+NO_ANSWER_YET = "I could not finish your answer: see above."
 NOT_YOURS = "Only the person who asked can do this."
 CLOSED_THREAD = (
     "I could not answer you in <#{channel}>: Slack does not let me write there ({code})."
@@ -59,6 +68,17 @@ def thinking(elapsed_seconds: float) -> str:
     return f"Thinking… {round(elapsed_seconds)} s"
 
 
+def waiting(ahead: int) -> Callable[[float], str]:
+    """The sign while all places at Kimi are taken, and as soon as none is ahead any more."""
+    return partial(_queued, ahead) if ahead else thinking
+
+
+def stopped(name: str) -> str:
+    """What stands below an answer that somebody stopped; without a name where it is not known."""
+    name = " ".join(name.split())[:60]
+    return f"Stopped by {name}." if name else STOPPED
+
+
 def retrying(retry: Retry) -> str:
     """What the reply shows while a failed try waits to be made again."""
     reason = "Kimi is busy" if retry.error_name == Busy.name else "Kimi did not answer"
@@ -78,6 +98,11 @@ def failure(error: KimiError, trace_id: str) -> Note:
 def with_trace(text: str, trace_id: str) -> str:
     """Our words and, on a line of its own, the trace id."""
     return f"{text}\ntrace: {trace_id}"
+
+
+def _queued(ahead: int, elapsed_seconds: float) -> str:
+    sign = f"Queued, {ahead} ahead"
+    return sign if elapsed_seconds < 5 else f"{sign}… {round(elapsed_seconds)} s"
 
 
 _FAILURES: dict[type[KimiError], tuple[str, bool]] = {

@@ -9,9 +9,10 @@ from contextlib import suppress
 from typing import Protocol
 
 from kimibot.answering import DRAINING
-from kimibot.conversation import Claim, Ending, Outcome, Usage
+from kimibot.conversation import Claim, Ending, Outcome, TurnToStop, Usage
 from kimibot.errors import ClaimLost, DatabaseUnavailable, SlackError
 from kimibot.lease import Lease, LeaseTimes
+from kimibot.stop_signal import StopSignal
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +32,8 @@ class Journal(Protocol):
         self, owner: str, fences: Mapping[int, int], lease_seconds: float
     ) -> frozenset[int]: ...
 
+    async def stops_requested(self, fences: Mapping[int, int]) -> list[TurnToStop]: ...
+
     async def release(self, claim: Claim) -> None: ...
 
     async def keep(
@@ -48,7 +51,7 @@ class Worker:
     def __init__(
         self,
         journal: Journal,
-        answer: Callable[[Claim, Lease], Awaitable[Ending]],
+        answer: Callable[[Claim, Lease, StopSignal], Awaitable[Ending]],
         *,
         owner: str,
         times: LeaseTimes,
@@ -67,6 +70,7 @@ class Worker:
         self._woken: set[int] = set()
         self._fences: dict[int, int] = {}
         self._leases: dict[int, Lease] = {}
+        self._signals: dict[int, StopSignal] = {}
         self._is_draining = False
         self._stopped = asyncio.Event()
 
@@ -80,10 +84,19 @@ class Worker:
         task = asyncio.create_task(self._run_thread(thread_id), name=f"thread {thread_id}")
         self._threads[thread_id] = task
 
+    def stop_turn(self, wanted: TurnToStop) -> None:
+        """Stop the turn if it is the one that runs here; if it waits, claim it, so that it ends."""
+        signal = self._signals.get(wanted.thread_id)
+        if signal is not None and signal.turn_id == wanted.turn_id:
+            signal.request(wanted.stop)
+        else:
+            self.wake(wanted.thread_id)
+
     async def run(self) -> None:
-        """Sweep and renew until `stop`."""
+        """Sweep, renew and look for stops until `stop`."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._sweep())
+            group.create_task(self._look_for_stops())
             group.create_task(self._renew_claims())
 
     def stop(self) -> None:
@@ -119,6 +132,18 @@ class Worker:
         """Slack's limits are the workspace's: those who work there now divide them."""
         if self._fences:
             self._divide(await self._journal.live_owners())
+
+    async def _look_for_stops(self) -> None:
+        """Stops that another replica has heard of, for turns that run here."""
+        while not self._stopped.is_set():
+            await self._pause(self._times.stop_seconds)
+            try:
+                wanted = await self._journal.stops_requested(dict(self._fences))
+            except DatabaseUnavailable as error:
+                log.warning("stops: %s", error)
+                continue
+            for turn in wanted:
+                self.stop_turn(turn)
 
     async def _renew_claims(self) -> None:
         while not self._stopped.is_set():
@@ -183,8 +208,9 @@ class Worker:
         """Answer and keep; the next claim, if more was queued meanwhile, and how long it holds."""
         self._fences[claim.thread_id] = claim.fence
         self._leases[claim.thread_id] = lease
+        self._signals[claim.thread_id] = signal = StopSignal(claim.turns[0].id)
         try:
-            ending = await self._answer(claim, lease)
+            ending = await self._answer(claim, lease, signal)
             following = await self._keep(claim, ending)
         except asyncio.CancelledError as error:
             if DRAINING in error.args:
@@ -193,6 +219,7 @@ class Worker:
         finally:
             self._fences.pop(claim.thread_id, None)
             self._leases.pop(claim.thread_id, None)
+            self._signals.pop(claim.thread_id, None)
         _log(claim, ending)
         self._on_ended(claim, ending)
         return following

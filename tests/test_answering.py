@@ -51,7 +51,8 @@ from kimibot.lease import Lease
 from kimibot.live_reply import LiveReply
 from kimibot.pacing import Pacing
 from kimibot.reply_parts import Sure
-from kimibot.views import View
+from kimibot.stop_signal import StopSignal
+from kimibot.views import Button, View
 from tests.fakes import THREAD, Channel, Posted, SplitEvery, sign
 from tests.virtual_time import in_virtual_time
 
@@ -73,9 +74,12 @@ class Model:
     model: str = "kimi-k3"
     effort: str = ""
     max_completion_tokens: int = 1000
+    ahead: int = 0
     requests: list[Sequence[ChatMessage]] = field(default_factory=list)
     budgets: list[int | None] = field(default_factory=list)
     retries: list[Retry] = field(default_factory=list)
+    waits: list[int] = field(default_factory=list)
+    open_streams: int = 0
 
     @asynccontextmanager
     async def stream(
@@ -84,6 +88,7 @@ class Model:
         *,
         max_completion_tokens: int | None = None,
         on_retry: Callable[[Retry], None] | None = None,
+        on_wait: Callable[[int], None] = lambda _: None,
     ) -> AsyncIterator[AsyncIterator[Delta]]:
         self.requests.append(messages)
         self.budgets.append(max_completion_tokens)
@@ -91,7 +96,14 @@ class Model:
             if on_retry is not None:
                 on_retry(retry)
             await asyncio.sleep(retry.wait_seconds)
-        yield self._play(self.scripts.pop(0))
+        for ahead in self.waits:
+            on_wait(ahead)
+            await asyncio.sleep(60)
+        self.open_streams += 1
+        try:
+            yield self._play(self.scripts.pop(0))
+        finally:
+            self.open_streams -= 1
 
     async def _play(self, script: list[Step]) -> AsyncIterator[Delta]:
         for step in script:
@@ -167,6 +179,7 @@ class Stage:
         self.memory: Memory = parts.get("memory") or Memory()
         self.workspace = Workspace(self.channel)
         self.now = AT
+        self.signal = StopSignal(TURN.id)
 
     def answering(self) -> Answering:
         return Answering(
@@ -180,7 +193,7 @@ class Stage:
         )
 
     async def answer(self, claim: Claim = CLAIM) -> Ending:
-        return await self.answering().answer(claim, Lease(8, held_until=math.inf))
+        return await self.answering().answer(claim, Lease(8, held_until=math.inf), self.signal)
 
     def _open_reply(
         self,
@@ -202,6 +215,7 @@ class Stage:
             on_posted=on_posted,
             sure=sure,
             reply_ts=reply_ts,
+            stop_button=Button(texts.STOP, texts.STOP_LABEL, turn_id),
         )
 
     @property

@@ -8,14 +8,17 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from kimibot.conversation import Claim, Ending, Outcome, Turn
+from kimibot.conversation import Claim, Ending, Outcome, Stop, StopCause, Turn, TurnToStop
 from kimibot.errors import ClaimLost, DatabaseUnavailable
 from kimibot.lease import Lease, LeaseTimes
+from kimibot.stop_signal import StopRequested, StopSignal
 from kimibot.worker import Worker
 from tests.fakes import THREAD
 from tests.virtual_time import in_virtual_time
 
 ANSWERED = Ending(Outcome.ANSWERED)
+STOPPED = Ending(Outcome.STOPPED)
+BY_ANA = Stop(StopCause.PERSON, "U0ANA")
 
 
 @dataclass
@@ -30,6 +33,7 @@ class Journal:
     down: int = 0
     owners: int = 1
     divided: list[int] = field(default_factory=list)
+    stops: list[TurnToStop] = field(default_factory=list)
 
     async def live_owners(self) -> int:
         return self.owners
@@ -51,6 +55,9 @@ class Journal:
     ) -> frozenset[int]:
         self.renewed += 1
         return frozenset(fences) - self.lost
+
+    async def stops_requested(self, fences: Mapping[int, int]) -> list[TurnToStop]:
+        return [stop for stop in self.stops if stop.thread_id in fences]
 
     async def release(self, claim: Claim) -> None:
         asks = self.running.pop(claim.thread_id)
@@ -78,12 +85,14 @@ class Answers:
     at_once: int = 0
     most_at_once: int = 0
 
-    async def __call__(self, claim: Claim, lease: Lease) -> Ending:
+    async def __call__(self, claim: Claim, lease: Lease, signal: StopSignal) -> Ending:
         self.started.append(tuple(turn.id for turn in claim.turns))
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
         try:
-            await asyncio.sleep(self.seconds)
+            await signal.unless_requested(asyncio.sleep(self.seconds))
+        except StopRequested:
+            return STOPPED
         finally:
             self.at_once -= 1
         return ANSWERED
@@ -208,3 +217,49 @@ async def test_what_does_not_end_in_time_goes_back_to_the_queue() -> None:
 
         assert journal.queued == {1: ["a"]}
         assert answers.at_once == 0
+
+
+@in_virtual_time
+async def test_a_turn_that_runs_here_stops_at_once() -> None:
+    journal, answers = Journal(queued={1: ["a"]}), Answers(seconds=60)
+    async with running(journal, answers) as worker:
+        await asyncio.sleep(1)
+        worker.stop_turn(TurnToStop("a", 1, BY_ANA))
+        await asyncio.sleep(0.01)
+
+        assert journal.ended == [("a", Outcome.STOPPED)]
+
+
+@in_virtual_time
+async def test_a_stop_that_another_replica_has_heard_of_is_found_within_two_seconds() -> None:
+    journal, answers = Journal(queued={1: ["a"], 2: ["b"]}), Answers(seconds=60)
+    async with running(journal, answers):
+        await asyncio.sleep(1)
+        journal.stops.append(TurnToStop("a", 1, BY_ANA))
+        await asyncio.sleep(2)
+
+        assert journal.ended == [("a", Outcome.STOPPED)]
+        assert answers.at_once == 1
+
+
+@in_virtual_time
+async def test_a_stop_for_a_waiting_turn_leaves_the_running_one_alone() -> None:
+    journal, answers = Journal(queued={1: ["a"]}), Answers(seconds=10)
+    async with running(journal, answers) as worker:
+        await asyncio.sleep(1)
+        worker.stop_turn(TurnToStop("b", 1, BY_ANA))
+        await asyncio.sleep(12)
+
+    assert journal.ended == [("a", Outcome.ANSWERED)]
+
+
+@in_virtual_time
+async def test_a_stop_for_a_turn_that_nobody_has_claimed_has_it_claimed() -> None:
+    journal, answers = Journal(), Answers()
+    async with running(journal, answers) as worker:
+        await asyncio.sleep(0.5)
+        journal.queued[1] = ["a"]
+        worker.stop_turn(TurnToStop("a", 1, BY_ANA))
+        await asyncio.sleep(0.01)
+
+        assert answers.started == [("a",)]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kimibot.conversation import Deletion, Message, Reaction, Stop, StopCause, TurnToStop
-from kimibot.storage import deletions, stops
+from kimibot.conversation import Deletion, Message, Reaction, Stop, StopCause, Thread, TurnToStop
+from kimibot.storage import asks, deletions, stops
 from kimibot.storage.engine import Database
 from kimibot.storage.store import ACCEPT_SECONDS
 
@@ -36,6 +36,11 @@ class StopStore:
         """Whether something that was asked before the word in its thread goes on nevertheless."""
         async with self._database.reading(ACCEPT_SECONDS) as connection:
             return await stops.goes_on(connection, word)
+
+    async def turn_owner(self, turn_id: str) -> tuple[Thread, str] | None:
+        """The turn's thread and asker; None if there is no such turn."""
+        async with self._database.reading(ACCEPT_SECONDS) as connection:
+            return await asks.turn_owner(connection, turn_id)
 
     async def takes_part(self, turn_id: str, person: str) -> bool:
         """Whether the person has said something in the turn's thread."""
@@ -80,7 +85,7 @@ class StopStore:
             await stops.remember_deletion(connection, *where)
 
     async def _forget_reply(self, thread_id: int, deletion: Deletion) -> list[TurnToStop]:
-        """The mark first: an answer that is being kept just now is then there, or not kept at all."""
+        """The mark first: an answer that is being kept just now is then there, or is not kept."""
         pattern = stops.part_pattern(deletion.ts)
         async with self._database.writing(ACCEPT_SECONDS) as connection:
             turn_id = await deletions.turn_of_part(connection, thread_id, pattern)

@@ -96,6 +96,8 @@ class Store:
 
     async def stops_requested(self, fences: Mapping[int, int]) -> list[TurnToStop]:
         """Of what runs under these claims, given as for `renew`: the turns that are to stop."""
+        if not fences:
+            return []
         async with self._database.reading() as connection:
             return await stops.requested(connection, fences)
 

@@ -1,0 +1,117 @@
+"""What has become of a turn so far, and with what it ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from kimibot.assembling import Assembling
+from kimibot.conversation import Answer, Claim, Delta, Ending, Outcome, Stop, StopCause, Turn
+from kimibot.history import Reading
+from kimibot.lease import Lease
+from kimibot.stop_signal import StopSignal
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One claim's work on the oldest of its turns."""
+
+    claim: Claim
+    lease: Lease
+    signal: StopSignal
+    assembling: Assembling = field(default_factory=Assembling)
+    reading: Reading | None = None
+    notes: list[str] = field(default_factory=list)
+    outcome: Outcome = Outcome.FAILED
+    answer: Answer | None = None
+    error_code: str = ""
+    trace_id: str = ""
+    reply_ts: tuple[str, ...] = ()
+    left_open: tuple[str, ...] = ()
+    shown_at: datetime | None = None
+    first_delta_at: datetime | None = None
+    last_delta_at: datetime | None = None
+
+    @property
+    def turn(self) -> Turn:
+        return self.claim.turns[0]
+
+    @property
+    def text(self) -> str:
+        """The answer so far, as it is shown: endpoints have put blanks before the first word."""
+        return self.assembling.content.lstrip()
+
+    @property
+    def ids(self) -> dict[str, str]:
+        """What a log line says of the turn."""
+        return {
+            "turn": self.turn.id,
+            "channel": self.claim.thread.channel,
+            "thread_ts": self.claim.thread.root_ts,
+            "event_id": self.turn.event_id,
+            "trace_id": self.trace_id,
+        }
+
+    def add(self, delta: Delta, now: datetime) -> None:
+        self.assembling.add(delta)
+        self.last_delta_at = now
+        self.first_delta_at = self.first_delta_at or now
+
+    def succeed(self, answer: Answer) -> None:
+        self.outcome = Outcome.ANSWERED
+        self.answer = answer
+        self.trace_id = self._own_trace_id()
+
+    def fail(self, error_code: str, trace_id: str = "") -> None:
+        """The turn ends without a whole answer; what there is of it is kept as cut off."""
+        self.outcome = Outcome.FAILED
+        self.error_code = error_code
+        self.answer = self.assembling.cut() if self.text else None
+        self.trace_id = trace_id or self._own_trace_id()
+
+    def stop(self, stop: Stop) -> None:
+        """The turn ends as it stands. What was taken out of the thread is not kept either."""
+        self.outcome = Outcome.STOPPED
+        is_kept = stop.cause is StopCause.PERSON and self.text
+        self.answer = self.assembling.cut() if is_kept else None
+        self.left_open = self._not_stopped_with_it(stop)
+        self.trace_id = self._own_trace_id()
+
+    def vanish(self, error_code: str) -> None:
+        """The reply, or its whole thread, is gone: there is nothing to answer in."""
+        self.outcome = Outcome.STOPPED
+        self.error_code = error_code
+        self.answer = None
+        self.trace_id = self._own_trace_id()
+
+    def ending(self, provider: str, model: str, effort: str) -> Ending:
+        return Ending(
+            outcome=self.outcome,
+            answer=self.answer,
+            answer_place=self.reading.answer_place if self.reading else None,
+            placed=self.reading.placed if self.reading else (),
+            reply_ts=self.reply_ts,
+            error_code=self.error_code,
+            trace_id=self.trace_id or self.turn.id,
+            provider=provider,
+            model=model,
+            effort=effort,
+            shown_at=self.shown_at,
+            first_delta_at=self.first_delta_at,
+            last_delta_at=self.last_delta_at,
+            left_open=self.left_open,
+        )
+
+    def _not_stopped_with_it(self, stop: Stop) -> tuple[str, ...]:
+        """Who stops a reply stops it for all whom it answers; a deleted ask goes alone, and so
+        does one that was stopped before it ran."""
+        others = self.claim.turns[1:]
+        if stop.cause is StopCause.ASK_DELETED:
+            return tuple(turn.id for turn in others)
+        if self.turn.stop is not None:
+            return tuple(turn.id for turn in others if turn.stop is None)
+        return ()
+
+    def _own_trace_id(self) -> str:
+        cut = self.assembling.cut()
+        return cut.trace_id or cut.completion_id or self.turn.id
