@@ -7,8 +7,8 @@ of every later request is then the same, byte for byte, and the endpoint's prefi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -41,25 +41,33 @@ def read(
     budget_tokens: int,
     name_of: Callable[[str], str],
     with_reasoning: bool = True,
+    open_ts: Collection[str] = (),
+    replaced_ts: Collection[str] = (),
 ) -> Reading:
     """The request's messages: the system prompt, then the thread as far as the budget goes.
 
     `remembered` is in the order in which it is to be read. `with_reasoning` is False when the
-    provider or the model has changed: earlier reasoning belongs to another model.
+    provider or the model has changed: earlier reasoning belongs to another model. `open_ts` are
+    the asks to answer, `replaced_ts` the parts of the reply that the answer will take the place
+    of: what an earlier attempt has said there is not read.
     """
+    remembered = _with_open_asks_last(
+        [message for message in remembered if not _is_replaced(message, replaced_ts)], open_ts
+    )
     placed = _place(remembered, name_of)
     contents = {one.message_id: one.sent for one in placed}
     said = [
         (message, _chat_message(message, contents.get(message.id), with_reasoning))
         for message in remembered
     ]
-    kept = _newest_within(budget_tokens - tokens(system), [chat for _, chat in said])
+    chats = _without_open_calls([chat for _, chat in said])
+    kept = _newest_within(budget_tokens - tokens(system), chats)
     next_place = max([one.place for one in placed] + [m.place or 0 for m in remembered] + [0]) + 1
     return Reading(
         messages=({"role": "system", "content": system}, *_merged(kept)),
         placed=tuple(placed),
         answer_place=next_place,
-        left_out=len(said) - len(kept),
+        left_out=len(chats) - len(kept),
     )
 
 
@@ -83,7 +91,7 @@ def _place(remembered: Sequence[Remembered], name_of: Callable[[str], str]) -> l
     for message in remembered:
         if message.place is None and message.speaker is not Speaker.US:
             place = next_place + len(placed)
-            placed.append(Placed(message.id, place, said_by(message, name_of)))
+            placed.append(Placed(message.id, place, message.sent or said_by(message, name_of)))
     return placed
 
 
@@ -118,6 +126,32 @@ def _chat_message(message: Remembered, sent: str | None, with_reasoning: bool) -
     if not with_reasoning:
         raw = {key: value for key, value in raw.items() if key not in _REASONING_FIELDS}
     return raw
+
+
+def _is_replaced(message: Remembered, replaced_ts: Collection[str]) -> bool:
+    return message.speaker is Speaker.US and message.ts in replaced_ts
+
+
+def _with_open_asks_last(
+    remembered: Sequence[Remembered], open_ts: Collection[str]
+) -> list[Remembered]:
+    """An ask that is tried again after others were answered must be what the request ends with."""
+    others = [message for message in remembered if message.ts not in open_ts]
+    last_place = max((message.place or 0 for message in others), default=0)
+    late = [m for m in remembered if m.ts in open_ts and m.place and m.place < last_place]
+    return [m for m in remembered if m not in late] + [replace(m, place=None) for m in late]
+
+
+def _without_open_calls(said: Sequence[ChatMessage]) -> list[ChatMessage]:
+    """A tool call without its result is refused: it is left out, and what is then empty as well."""
+    kept: list[ChatMessage] = []
+    for message, following in zip(said, [*said[1:], None], strict=True):
+        is_answered = following is not None and following["role"] == "tool"
+        if "tool_calls" in message and not is_answered:
+            message = {key: value for key, value in message.items() if key != "tool_calls"}
+        if message["role"] != "assistant" or message.get("content") or is_answered:
+            kept.append(message)
+    return kept
 
 
 def _newest_within(budget_tokens: int, said: Sequence[ChatMessage]) -> Sequence[ChatMessage]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,7 +26,7 @@ ANSWER = Remembered(
 )
 
 
-def reading(*remembered: Remembered, budget_tokens: int = 10_000, **options: bool) -> Reading:
+def reading(*remembered: Remembered, budget_tokens: int = 10_000, **options: Any) -> Reading:
     return read(
         "Be kind.",
         remembered,
@@ -71,7 +72,7 @@ def test_our_answer_goes_back_exactly_as_it_was_received() -> None:
         "role": "assistant",
         "content": "  It copies.",
         "reasoning_content": "",
-        "tool_calls": [{"id": "a", "type": "function", "function": {"name": "f"}}],
+        "refusal": None,
     }
     sent = replace(ASK, sent="Ana, earlier: Why?", place=1)
 
@@ -109,6 +110,37 @@ def test_a_cut_answer_goes_back_as_text_that_says_so() -> None:
     messages = reading(sent, replace(ANSWER, finish_reason=None)).messages
 
     assert messages[2] == {"role": "assistant", "content": f"It copies.\n{CUT_OFF}"}
+
+
+def test_what_an_earlier_attempt_has_said_is_not_read_by_the_next() -> None:
+    sent = replace(ASK, sent="Ana: Why?", place=1)
+    cut = replace(ANSWER, finish_reason=None)
+
+    messages = reading(sent, cut, open_ts={ASK.ts}, replaced_ts={ANSWER.ts}).messages
+
+    assert [message["role"] for message in messages] == ["system", "user"]
+
+
+def test_an_ask_that_is_tried_again_later_is_what_the_request_ends_with() -> None:
+    failed = replace(ASK, sent="Ana: Why?", place=1)
+    other = replace(ASK, id=3, ts="1764493925.000100", sent="Bo: And how?", place=2)
+    answer = replace(ANSWER, place=3)
+
+    said = reading(failed, other, answer, open_ts={ASK.ts})
+
+    assert [m["content"] for m in said.messages[1:]] == ["Bo: And how?", "It copies.", "Ana: Why?"]
+    assert said.placed == (Placed(1, 4, "Ana: Why?"),)
+    assert said.answer_place == 5
+
+
+def test_a_tool_call_without_its_result_is_left_out() -> None:
+    sent = replace(ASK, sent="Ana: Why?", place=1)
+    raw = {**RAW, "tool_calls": [{"id": "a", "type": "function", "function": {"name": "f"}}]}
+    only_calls = {"role": "assistant", "content": None, "tool_calls": raw["tool_calls"]}
+
+    said = reading(sent, replace(ANSWER, raw=raw), replace(ANSWER, id=4, raw=only_calls))
+
+    assert said.messages[2:] == (RAW,)
 
 
 def test_another_models_reasoning_is_left_out() -> None:
