@@ -43,6 +43,15 @@ def broken_beliefs(replicas: Sequence[Replica], rows: Rows, now: float) -> Itera
             yield f"{replica.name} believes to own the thread, but its row says otherwise"
 
 
+def broken_stops(rows: Rows) -> Iterator[str]:
+    """What still runs knows of each stop that was said after it, whichever came first."""
+    for stop in rows["stops"]:
+        for turn in rows["turns"]:
+            is_meant = turn["state"] == "running" and turn["ts"] < stop["ts"]
+            if is_meant and turn["stop_requested"] is None:
+                yield f"{turn['id']} does not know that it is to stop"
+
+
 def broken_at_rest(replicas: Sequence[Replica], rows: Rows) -> Iterator[str]:
     """Each ask has ended, as often as it was queued, and nobody has the thread."""
     ended = Counter(turn_id for replica in replicas for turn_id in replica.ended)
@@ -60,7 +69,6 @@ def broken_at_rest(replicas: Sequence[Replica], rows: Rows) -> Iterator[str]:
     if any(thread["claim_owner"] for thread in rows["threads"]):
         yield "the thread has an owner, and nothing is left to do"
     yield from _broken_answers(rows)
-    yield from _broken_stops(rows)
 
 
 def _broken_after_the_end(old: Row, new: Row) -> Iterator[str]:
@@ -90,14 +98,6 @@ def _broken_answers(rows: Rows) -> Iterator[str]:
     answered = {turn["id"] for turn in rows["turns"] if turn["outcome"] == Outcome.ANSWERED}
     if kept != answered:
         yield f"answers are kept of {sorted(kept)}, and answered were {sorted(answered)}"
-
-
-def _broken_stops(rows: Rows) -> Iterator[str]:
-    """A stop is known to all that was asked before it, whichever of the two came first."""
-    for stop in rows["stops"]:
-        for turn in rows["turns"]:
-            if turn["ts"] < stop["ts"] and turn["stop_requested"] is None:
-                yield f"{turn['id']} does not know that it is to stop"
 
 
 def _is_over(turn: Row) -> bool:

@@ -64,7 +64,7 @@ class Order:
         self._stage = stage
         self._rewire = rewire
         self._story: list[str] = []
-        self._rows: Rows = {"threads": [], "turns": []}
+        self._rows: Rows = {"threads": [], "turns": [], "messages": [], "stops": []}
         self._rows_before: Rows = self._rows
         self._blocked: list[str] = []
         self._lanes: dict[str, Lane] = {}
@@ -119,6 +119,8 @@ class Order:
 
     async def rest(self) -> None:
         """RuleBroken unless all has come to a good end."""
+        for broken in claim_rules.broken_stops(self._rows):
+            self._break(broken)
         replicas = list(self._replicas.values())
         if self._scenario.swept:
             replicas.append(await self._sweep())
