@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from datetime import datetime
 from typing import Protocol
 
 from kimibot.addressing import FollowUps, is_follow_up, is_for_us
 from kimibot.conversation import Accepted, Message, Thread, ThreadFacts, Us
+from kimibot.errors import DatabaseUnavailable
+from kimibot.ordering import Ordering
+
+log = logging.getLogger(__name__)
 
 
 class Inbox(Protocol):
@@ -28,12 +33,14 @@ class Accepting:
         follow_ups: FollowUps,
         wake: Callable[[int], None],
         now: Callable[[], datetime],
+        ordering: Ordering,
     ) -> None:
         self._inbox = inbox
         self._us = us
         self._follow_ups = follow_ups
         self._wake = wake
         self._now = now
+        self._ordering = ordering
 
     async def accept(self, message: Message) -> Accepted | None:
         """Keep the message if it is an ask or its thread is ours; None when it is neither.
@@ -42,14 +49,39 @@ class Accepting:
         seconds: then Slack must not get its acknowledgement, so that it delivers again.
         """
         is_ask = is_for_us(message, self._us)
-        if not is_ask:
-            if message.is_root:
-                return None
-            facts = await self._inbox.thread_facts(message.thread, message.ts)
-            if facts is None:
-                return None
-            is_ask = is_follow_up(message, facts, self._follow_ups)
-        accepted = await self._inbox.accept(message, is_ask=is_ask, now=self._now())
+        if not is_ask and message.is_root:
+            return None
+        async with self._ordering.in_turn(message.thread):
+            return await (self._ask(message) if is_ask else self._remark(message))
+
+    async def _ask(self, message: Message) -> Accepted | None:
+        try:
+            accepted = await self._inbox.accept(message, is_ask=True, now=self._now())
+        except DatabaseUnavailable:
+            self._ordering.missed(message.thread)
+            raise
+        self._ordering.stored(message.thread)
         if accepted is not None and accepted.turn_id is not None:
+            log.info("ask accepted", extra=_ids(message, accepted.turn_id))
             self._wake(accepted.thread_id)
         return accepted
+
+    async def _remark(self, message: Message) -> Accepted | None:
+        """Something said in a thread without a word to us: ours, or a follow-up, or neither."""
+        facts = await self._inbox.thread_facts(message.thread, message.ts)
+        if facts is None:
+            if self._ordering.has_missed(message.thread):
+                raise DatabaseUnavailable("the ask before it is not stored yet")
+            return None
+        if is_follow_up(message, facts, self._follow_ups):
+            return await self._ask(message)
+        return await self._inbox.accept(message, is_ask=False, now=self._now())
+
+
+def _ids(message: Message, turn_id: str) -> dict[str, str]:
+    return {
+        "turn": turn_id,
+        "channel": message.thread.channel,
+        "thread_ts": message.thread.root_ts,
+        "event_id": message.event_id,
+    }

@@ -33,6 +33,7 @@ from kimibot.kimi.reading import Limits as KimiLimits
 from kimibot.lease import LeaseTimes
 from kimibot.live_reply import LiveReply
 from kimibot.metrics import Metrics, Sources
+from kimibot.ordering import Ordering
 from kimibot.pacing import Pacing
 from kimibot.reply_parts import Posted, Sure
 from kimibot.settings import Settings
@@ -245,7 +246,14 @@ def _build_app(
     messages: SlackMessages,
     on_event: Callable[[], None],
 ) -> AsyncApp:
-    accepting = Accepting(store, us, FollowUps(settings.follow_ups), worker.wake, _now)
+    accepting = Accepting(
+        store,
+        us,
+        FollowUps(settings.follow_ups),
+        worker.wake,
+        _now,
+        Ordering(time.monotonic),
+    )
     buttons = Buttons(store, messages.whisper, worker.wake)
     secret = settings.slack_signing_secret
     return build_app(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
@@ -11,6 +12,7 @@ from kimibot.accepting import Accepting
 from kimibot.addressing import FollowUps
 from kimibot.conversation import Accepted, Message, Speaker, Thread, ThreadFacts, Us
 from kimibot.errors import DatabaseUnavailable
+from kimibot.ordering import MISSED_SECONDS, Ordering
 from tests.fakes import THREAD
 
 US = Us(team="T0TEAM", user_id="U0KIMI", bot_id="B0KIMI")
@@ -26,6 +28,8 @@ class Inbox:
     is_up: bool = True
     is_new: bool = True
     looks: int = 0
+    seconds: float = 0.0
+    slow: bool = False
     stored: list[tuple[Message, bool]] = field(default_factory=list)
 
     async def thread_facts(self, thread: Thread, before_ts: str) -> ThreadFacts | None:
@@ -35,12 +39,17 @@ class Inbox:
     async def accept(self, message: Message, *, is_ask: bool, now: datetime) -> Accepted | None:
         if not self.is_up:
             raise DatabaseUnavailable
+        if self.slow and is_ask:
+            await asyncio.sleep(0.01)
+            self.facts = ThreadFacts(7, speakers=frozenset({message.author}))
         self.stored.append((message, is_ask))
         return Accepted(7, "turn-1" if is_ask and self.is_new else None)
 
 
 def accepting(inbox: Inbox, woken: list[int]) -> Accepting:
-    return Accepting(inbox, US, FollowUps.AUTO, woken.append, lambda: AT)
+    return Accepting(
+        inbox, US, FollowUps.AUTO, woken.append, lambda: AT, Ordering(lambda: inbox.seconds)
+    )
 
 
 async def test_an_ask_is_stored_and_the_worker_is_woken() -> None:
@@ -102,3 +111,38 @@ async def test_a_second_delivery_wakes_nobody() -> None:
 async def test_without_a_commit_there_is_no_acknowledgement() -> None:
     with pytest.raises(DatabaseUnavailable):
         await accepting(Inbox(is_up=False), []).accept(MENTION)
+
+
+async def test_a_follow_up_does_not_overtake_the_ask_that_opens_its_thread() -> None:
+    inbox, woken = Inbox(slow=True), list[int]()
+    taking = accepting(inbox, woken)
+
+    await asyncio.gather(taking.accept(MENTION), taking.accept(FOLLOW_UP))
+
+    assert inbox.stored == [(MENTION, True), (FOLLOW_UP, True)]
+
+
+async def test_while_an_ask_waits_to_be_delivered_again_its_follow_ups_wait_too() -> None:
+    inbox = Inbox(is_up=False)
+    taking = accepting(inbox, [])
+    with pytest.raises(DatabaseUnavailable):
+        await taking.accept(MENTION)
+
+    inbox.is_up = True
+    with pytest.raises(DatabaseUnavailable):
+        await taking.accept(FOLLOW_UP)
+    await taking.accept(MENTION)
+    await taking.accept(FOLLOW_UP)
+
+    assert inbox.stored == [(MENTION, True)]
+
+
+async def test_an_ask_that_never_comes_again_does_not_hold_its_thread_for_ever() -> None:
+    inbox = Inbox(is_up=False)
+    taking = accepting(inbox, [])
+    with pytest.raises(DatabaseUnavailable):
+        await taking.accept(MENTION)
+
+    inbox.is_up, inbox.seconds = True, MISSED_SECONDS + 1
+
+    assert await taking.accept(FOLLOW_UP) is None
