@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Literal, Self
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
-from dotenv import dotenv_values
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -20,8 +19,11 @@ from pydantic import (
     ValidationError,
     field_validator,
 )
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
+from kimibot import checks
+from kimibot.environment import merged, text_of_file
 from kimibot.errors import BadSettings
 from kimibot.kimi import providers
 
@@ -111,47 +113,52 @@ class Settings(BaseModel):
     @field_validator("slack_bot_token")
     @classmethod
     def _check_bot_token(cls, token: SecretStr) -> SecretStr:
-        return _token(token, "xoxb-")
+        return checks.slack_token(token, "xoxb-")
 
     @field_validator("slack_app_token")
     @classmethod
     def _check_app_token(cls, token: SecretStr) -> SecretStr:
-        return _token(token, "xapp-")
+        return checks.slack_token(token, "xapp-")
 
     @field_validator("slack_signing_secret")
     @classmethod
     def _check_signing_secret(cls, secret: SecretStr) -> SecretStr:
-        if kind := _kind_of_token(secret.get_secret_value()):
-            raise ValueError(f"should be the app's signing secret, found {kind}")
-        return _one_word(secret)
+        return checks.no_slack_token(secret, "the app's signing secret")
 
     @field_validator("kimi_api_key")
     @classmethod
     def _check_key(cls, key: SecretStr) -> SecretStr:
-        """Keys are often pasted together with the scheme of the header."""
+        """Keys are often pasted together with the scheme of the header.
+
+        A token of Slack's would be sent to whoever serves Kimi.
+        """
         bare = re.sub(r"^bearer(\s+|$)", "", key.get_secret_value(), flags=re.IGNORECASE)
-        return _one_word(SecretStr(bare))
+        return checks.no_slack_token(SecretStr(bare), "the key of your Kimi provider")
 
     @field_validator("slack_api_url")
     @classmethod
     def _check_slack_url(cls, url: str) -> str:
-        return _http_url(url) + "/"
+        return checks.http_url(url) + "/"
 
     @field_validator("kimi_base_url")
     @classmethod
     def _check_kimi_url(cls, url: str) -> str:
-        return _http_url(url).removesuffix("/chat/completions")
+        return checks.http_url(url).removesuffix("/chat/completions")
 
     @field_validator("database_url")
     @classmethod
     def _check_database_url(cls, url: SecretStr) -> SecretStr:
-        _check_database(url.get_secret_value())
-        return url
+        return checks.database_url(url)
 
     @field_validator("instructions")
     @classmethod
     def _read_instructions(cls, text: str) -> str:
-        return _text_of_file(Path(text[1:])) if text.startswith("@") else text
+        if not text.startswith("@"):
+            return text
+        try:
+            return text_of_file(Path(text[1:])).strip()
+        except ValueError as error:
+            raise ValueError(f"names a file that {error}") from error
 
 
 def variables() -> set[str]:
@@ -163,12 +170,11 @@ def variables() -> set[str]:
 
 def load_database_url(env: Mapping[str, str], dotenv_path: Path | None = None) -> SecretStr:
     """DATABASE_URL alone, for a command that needs neither tokens nor key. Raises BadSettings."""
-    url = _merged(env, dotenv_path).get("DATABASE_URL", "sqlite:///kimibot.db")
+    url = merged(env, dotenv_path).get("DATABASE_URL", "sqlite:///kimibot.db")
     try:
-        _check_database(url)
+        return checks.database_url(SecretStr(url))
     except ValueError as error:
         raise BadSettings([f"DATABASE_URL {error}"]) from None
-    return SecretStr(url)
 
 
 def has_kimi_key(env: Mapping[str, str], dotenv_path: Path | None = None) -> bool:
@@ -176,19 +182,17 @@ def has_kimi_key(env: Mapping[str, str], dotenv_path: Path | None = None) -> boo
     return "KIMI_API_KEY" in _values(env, dotenv_path)
 
 
-def _merged(env: Mapping[str, str], dotenv_path: Path | None) -> dict[str, str]:
-    """The environment above the file. Without interpolation: a `$` in a password is just that."""
-    try:
-        file = dotenv_values(dotenv_path, interpolate=False) if dotenv_path else {}
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadSettings([f"{dotenv_path} can't be read: {_reason(error)}"]) from None
-    values = {name: (value or "").strip() for name, value in (file | dict(env)).items()}
-    return {name: value for name, value in values.items() if value}
+def unused_key(env: Mapping[str, str], dotenv_path: Path | None = None) -> str:
+    """What to set for the key of a provider that is not the chosen one, or "". Raises BadSettings.
+
+    Such as "MOONSHOT_API_KEY is there: set KIMI_PROVIDER=moonshot to use it".
+    """
+    return _unused_key(_values(env, dotenv_path))
 
 
 def _values(env: Mapping[str, str], dotenv_path: Path | None) -> dict[str, str]:
     """What is set; where something is not, what the provider has for it."""
-    values = _merged(env, dotenv_path)
+    values = merged(env, dotenv_path)
     provider = _provider(values)
     of_provider = {
         "KIMI_API_KEY": values.get(provider.key_variable),
@@ -252,8 +256,39 @@ def _line(details: ErrorDetails, values: Mapping[str, str]) -> str:
     name = str(details["loc"][0])
     if details["type"] == "missing":
         return f"{name} is missing: {_wanted(name, values)}"
-    said = str(details["ctx"]["error"]) if details["type"] == "value_error" else details["msg"]
-    return f"{name} {said.removeprefix('Input ')}{_found(name, values)}"
+    return f"{_name_as_set(name, values)} {_expected(name, details)}{_found(name, values)}"
+
+
+def _name_as_set(name: str, values: Mapping[str, str]) -> str:
+    """A key may have come under its provider's own name for it."""
+    own = _provider(values).key_variable
+    is_own = name == "KIMI_API_KEY" and own and values.get(own) == values[name]
+    return own if is_own else name
+
+
+def _expected(name: str, details: ErrorDetails) -> str:
+    field = _field(name)
+    if details["type"] == "value_error":
+        return str(details["ctx"]["error"])
+    if field.annotation in (int, float):
+        return _expected_number(field)
+    return details["msg"].removeprefix("Input ")
+
+
+def _expected_number(field: FieldInfo) -> str:
+    limits = {
+        name: getattr(one, name)
+        for one in field.metadata
+        for name in ("gt", "ge", "le")
+        if hasattr(one, name)
+    }
+    kind = "a whole number" if field.annotation is int else "a number of seconds"
+    low = f"from {limits['ge']} to" if "ge" in limits else f"above {limits['gt']} and up to"
+    return f"should be {kind} {low} {limits['le']}"
+
+
+def _field(name: str) -> FieldInfo:
+    return next(field for field in Settings.model_fields.values() if field.alias == name)
 
 
 def _wanted(name: str, values: Mapping[str, str]) -> str:
@@ -262,16 +297,26 @@ def _wanted(name: str, values: Mapping[str, str]) -> str:
         return "set the bot token (xoxb-…) of your Slack app"
     if name == "KIMI_API_KEY":
         either = f" (or {provider.key_variable})" if provider.key_variable else ""
-        return f"set the key of your Kimi provider{either}"
+        unused = _unused_key(values)
+        return f"set the key of your Kimi provider{either}" + (unused and f"; {unused}")
     if "{region}" in provider.base_url:
         return "set AWS_REGION to a region such as us-east-1, or the address itself"
     return f"KIMI_PROVIDER={_provider_name(values)} has none of its own"
 
 
+def _unused_key(values: Mapping[str, str]) -> str:
+    """Only without a key: one that is set is the one to use."""
+    if "KIMI_API_KEY" in values:
+        return ""
+    for name, provider in providers.PROVIDERS.items():
+        if provider.key_variable in values:
+            return f"{provider.key_variable} is there: set KIMI_PROVIDER={name} to use it"
+    return ""
+
+
 def _found(name: str, values: Mapping[str, str]) -> str:
     """The value, where it is no secret and holds none."""
-    field = next(field for field in Settings.model_fields.values() if field.alias == name)
-    if "SecretStr" in str(field.annotation):
+    if "SecretStr" in str(_field(name).annotation):
         return ""
     value = re.sub(r"(?<=//)[^/@]*(?=@)", "…", values[name])
     return f", found {value[:80]!r}"
@@ -284,61 +329,3 @@ def _warnings(values: Mapping[str, str]) -> Iterator[str]:
             nearest = get_close_matches(name, known, n=1)
             hint = f": did you mean {nearest[0]}?" if nearest else ""
             yield f"{name} is not a setting of this version{hint}"
-
-
-_KINDS_OF_TOKENS = {
-    "xoxb-": "a bot token: it belongs in SLACK_BOT_TOKEN",
-    "xapp-": "an app-level token: it belongs in SLACK_APP_TOKEN",
-    "xoxp-": "a person's token",
-    "xoxe": "a token that expires: switch token rotation off in the app's settings",
-}
-"""By their beginnings: https://docs.slack.dev/authentication/tokens"""
-
-
-def _token(token: SecretStr, prefix: str) -> SecretStr:
-    value = token.get_secret_value()
-    if not value.startswith(prefix):
-        kind = _kind_of_token(value) or "something else"
-        raise ValueError(f"should begin with {prefix}, found {kind}")
-    return _one_word(token)
-
-
-def _kind_of_token(value: str) -> str:
-    return next((kind for start, kind in _KINDS_OF_TOKENS.items() if value.startswith(start)), "")
-
-
-def _one_word(secret: SecretStr) -> SecretStr:
-    """It goes into an HTTP header, which takes nothing else."""
-    if not re.fullmatch(r"[!#-&(-~]+", secret.get_secret_value()):
-        raise ValueError("should be one word of plain ASCII without quotes or blanks")
-    return secret
-
-
-def _http_url(url: str) -> str:
-    try:
-        parts = urlsplit(url)
-        is_address = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
-    except ValueError:  # brackets or a port that are none
-        is_address = False
-    if not is_address:
-        raise ValueError("should be an address that begins with http:// or https://")
-    if "@" in parts.netloc or parts.query or parts.fragment:
-        raise ValueError("should be an address without a password, query or fragment")
-    return url.rstrip("/")
-
-
-def _check_database(url: str) -> None:
-    scheme, separator, _ = url.partition("://")
-    if not separator or scheme.split("+")[0] not in {"sqlite", "postgresql", "postgres"}:
-        raise ValueError("should begin with sqlite:/// or postgresql://")
-
-
-def _text_of_file(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"names a file that can't be read: {_reason(error)}") from error
-
-
-def _reason(error: OSError | UnicodeDecodeError) -> str:
-    return error.strerror or "unknown" if isinstance(error, OSError) else "it is not UTF-8"
