@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Protocol
 
-from kimibot.addressing import FollowUps, is_follow_up, is_for_us
+from kimibot.addressing import FollowUps, is_follow_up, is_for_us, is_stop
 from kimibot.conversation import Accepted, Message, Thread, ThreadFacts, Us
 from kimibot.errors import DatabaseUnavailable
 from kimibot.ordering import Ordering
@@ -24,7 +24,10 @@ class Inbox(Protocol):
 
 
 class Accepting:
-    """Stores a message before Slack gets its acknowledgement, and runs nothing itself."""
+    """Stores a message before Slack gets its acknowledgement, and runs nothing itself.
+
+    `stop` is told of the word that stops us, `has_to_wait` of an ask that meets an open turn.
+    """
 
     def __init__(
         self,
@@ -34,6 +37,9 @@ class Accepting:
         wake: Callable[[int], None],
         now: Callable[[], datetime],
         ordering: Ordering,
+        *,
+        stop: Callable[[Message], Awaitable[None]],
+        has_to_wait: Callable[[Message], None],
     ) -> None:
         self._inbox = inbox
         self._us = us
@@ -41,13 +47,19 @@ class Accepting:
         self._wake = wake
         self._now = now
         self._ordering = ordering
+        self._stop = stop
+        self._has_to_wait = has_to_wait
 
     async def accept(self, message: Message) -> Accepted | None:
         """Keep the message if it is an ask or its thread is ours; None when it is neither.
 
+        The word that stops us is neither: it goes before all that waits to be stored.
         Returns after the commit. Raises DatabaseUnavailable when that can't be had within two
         seconds: then Slack must not get its acknowledgement, so that it delivers again.
         """
+        if is_stop(message, self._us):
+            await self._stop(message)
+            return None
         is_ask = is_for_us(message, self._us)
         if not is_ask and message.is_root:
             return None
@@ -64,6 +76,8 @@ class Accepting:
         if accepted is not None and accepted.turn_id is not None:
             log.info("ask accepted", extra=_ids(message, accepted.turn_id))
             self._wake(accepted.thread_id)
+            if accepted.must_wait:
+                self._has_to_wait(message)
         return accepted
 
     async def _remark(self, message: Message) -> Accepted | None:

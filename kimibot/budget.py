@@ -56,6 +56,7 @@ POSTS = Budget(rate_per_second=1.0, burst=3, start=3)
 ALL_POSTS = Budget(rate_per_second=5.0, burst=30, start=30)
 """All channels of a workspace together have a cap that Slack does not publish (same page)."""
 
+TIER_2 = Budget(rate_per_second=20 / 60, burst=8, start=4)
 TIER_3 = Budget(rate_per_second=50 / 60, burst=20, start=10)
 TIER_4 = Budget(rate_per_second=100 / 60, burst=30, start=15)
 
@@ -64,6 +65,7 @@ BUDGETS: Mapping[str, Budget] = {
     "chat.postMessage": POSTS,
     "chat.postMessage in all channels": ALL_POSTS,
     "chat.postEphemeral": TIER_4,
+    "reactions.remove": TIER_2,
     "users.info": TIER_4,
 }
 

@@ -7,7 +7,7 @@ import gc
 import logging
 import signal
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,6 +22,7 @@ from kimibot import endpoints, texts
 from kimibot.accepting import Accepting
 from kimibot.addressing import FollowUps
 from kimibot.answering import Answering, Limits
+from kimibot.background import Background
 from kimibot.buttons import Buttons
 from kimibot.conversation import Thread, Us
 from kimibot.errors import (
@@ -32,24 +33,34 @@ from kimibot.kimi.client import Kimi, OnError, open_kimi
 from kimibot.kimi.reading import Limits as KimiLimits
 from kimibot.lease import LeaseTimes
 from kimibot.live_reply import LiveReply
+from kimibot.marks import Marks
 from kimibot.metrics import Metrics, Sources
+from kimibot.notices import Notices
 from kimibot.ordering import Ordering
 from kimibot.pacing import Pacing
 from kimibot.reply_parts import Posted, Sure
 from kimibot.settings import Settings
-from kimibot.slack.app import build_app
+from kimibot.slack.announcements import SlackAnnouncements
+from kimibot.slack.app import Listeners, Press, build_app
 from kimibot.slack.http import events_endpoint
 from kimibot.slack.messages import SlackMessages
 from kimibot.slack.parts import part, settled
+from kimibot.slack.reactions import SlackReactions
 from kimibot.slack.socket import Hearing, Socket
 from kimibot.slack.web_api import WebApi, open_web_api
 from kimibot.slack.workspace import SlackWorkspace
 from kimibot.starting import allow_open_files, checked
+from kimibot.stopping import Stopping
 from kimibot.storage.engine import Database
+from kimibot.storage.stop_store import StopStore
 from kimibot.storage.store import Store
+from kimibot.views import Button
 from kimibot.worker import Worker
 
 log = logging.getLogger(__name__)
+
+LAST_CALLS_SECONDS = 2.0
+"""For marks and notices that are still under way when we go."""
 
 
 @dataclass(slots=True)
@@ -125,7 +136,10 @@ async def _assemble(settings: Settings, pacing: Pacing, stack: AsyncExitStack) -
     database, us = await checked(settings, client, web_api, stack)
     store = Store(database)
     kimi = await stack.enter_async_context(_open_kimi(settings, metrics.kimi_failed))
-    messages = SlackMessages(web_api, pacing)
+    messages, background = SlackMessages(web_api, pacing), Background()
+    stack.push_async_callback(background.close, LAST_CALLS_SECONDS)
+    marks = Marks(SlackReactions(web_api, pacing), background)
+    notices = Notices(SlackAnnouncements(web_api, pacing), background, _now)
     workspace = SlackWorkspace(
         web_api, pacing, us, messages, connected_since=hearing.since, clock=time.monotonic
     )
@@ -144,10 +158,30 @@ async def _assemble(settings: Settings, pacing: Pacing, stack: AsyncExitStack) -
         owner=uuid4().hex,
         times=_lease_times(settings),
         divide=pacing.divide,
-        on_claimed=metrics.claimed,
-        on_ended=metrics.ended,
+        on_claimed=_all_of(metrics.claimed, marks.begins),
+        on_ended=_all_of(metrics.ended, notices.ended),
     )
-    app = _build_app(settings, client, us, store, worker, messages, metrics.event_came)
+    stopping = Stopping(
+        StopStore(database),
+        us,
+        stop_turn=worker.stop_turn,
+        whisper=messages.whisper,
+        background=background,
+    )
+    accepting = Accepting(
+        store,
+        us,
+        FollowUps(settings.follow_ups),
+        worker.wake,
+        _now,
+        Ordering(time.monotonic),
+        stop=stopping.said,
+        has_to_wait=marks.has_to_wait,
+    )
+    buttons = Buttons(store, messages.whisper, worker.wake)
+    listeners = Listeners(accepting.accept, stopping.deleted, stopping.reacted)
+    actions = {texts.TRY_AGAIN: buttons.try_again, texts.STOP: stopping.pressed}
+    app = _build_app(settings, client, us, listeners, actions, metrics.event_came)
     socket = _socket(settings, app, hearing)
     scrape = partial(metrics.scrape, _sources(store, pacing, kimi, socket))
     return Bot(settings, us, database, worker, app, socket, scrape)
@@ -203,7 +237,18 @@ def _open_reply(
         sure=sure,
         reply_ts=reply_ts,
         on_shown=on_shown,
+        stop_button=Button(texts.STOP, texts.STOP_LABEL, turn_id),
     )
+
+
+def _all_of(*told: Callable[..., None]) -> Callable[..., None]:
+    """One who is told is enough for the worker: each of these hears it."""
+
+    def tell(*what: object) -> None:
+        for one in told:
+            one(*what)
+
+    return tell
 
 
 class _Splitter:
@@ -241,26 +286,16 @@ def _build_app(
     settings: Settings,
     client: AsyncWebClient,
     us: Us,
-    store: Store,
-    worker: Worker,
-    messages: SlackMessages,
+    listeners: Listeners,
+    actions: Mapping[str, Press],
     on_event: Callable[[], None],
 ) -> AsyncApp:
-    accepting = Accepting(
-        store,
-        us,
-        FollowUps(settings.follow_ups),
-        worker.wake,
-        _now,
-        Ordering(time.monotonic),
-    )
-    buttons = Buttons(store, messages.whisper, worker.wake)
     secret = settings.slack_signing_secret
     return build_app(
         client,
         us,
-        accept=accepting.accept,
-        actions={texts.TRY_AGAIN: buttons.try_again},
+        listeners=listeners,
+        actions=actions,
         signing_secret=None
         if settings.socket_mode or secret is None
         else secret.get_secret_value(),

@@ -30,7 +30,13 @@ class Inbox:
     looks: int = 0
     seconds: float = 0.0
     slow: bool = False
+    must_wait: bool = False
     stored: list[tuple[Message, bool]] = field(default_factory=list)
+    waiting: list[Message] = field(default_factory=list)
+    words: list[Message] = field(default_factory=list)
+
+    async def stop(self, word: Message) -> None:
+        self.words.append(word)
 
     async def thread_facts(self, thread: Thread, before_ts: str) -> ThreadFacts | None:
         self.looks += 1
@@ -43,12 +49,19 @@ class Inbox:
             await asyncio.sleep(0.01)
             self.facts = ThreadFacts(7, speakers=frozenset({message.author}))
         self.stored.append((message, is_ask))
-        return Accepted(7, "turn-1" if is_ask and self.is_new else None)
+        return Accepted(7, "turn-1" if is_ask and self.is_new else None, self.must_wait)
 
 
 def accepting(inbox: Inbox, woken: list[int]) -> Accepting:
     return Accepting(
-        inbox, US, FollowUps.AUTO, woken.append, lambda: AT, Ordering(lambda: inbox.seconds)
+        inbox,
+        US,
+        FollowUps.AUTO,
+        woken.append,
+        lambda: AT,
+        Ordering(lambda: inbox.seconds),
+        stop=inbox.stop,
+        has_to_wait=inbox.waiting.append,
     )
 
 
@@ -146,3 +159,40 @@ async def test_an_ask_that_never_comes_again_does_not_hold_its_thread_for_ever()
     inbox.is_up, inbox.seconds = True, MISSED_SECONDS + 1
 
     assert await taking.accept(FOLLOW_UP) is None
+
+
+async def test_the_word_that_stops_us_is_neither_stored_nor_an_ask() -> None:
+    inbox, woken = Inbox(), list[int]()
+    word = replace(MENTION, text="<@U0KIMI> stop!")
+
+    assert await accepting(inbox, woken).accept(word) is None
+    assert inbox.words == [word]
+    assert (inbox.looks, inbox.stored, woken) == (0, [], [])
+
+
+async def test_the_word_that_stops_us_waits_for_nothing_that_is_being_stored() -> None:
+    inbox = Inbox(slow=True)
+    taking = accepting(inbox, [])
+    asking = asyncio.create_task(taking.accept(MENTION))
+    await asyncio.sleep(0)
+
+    await taking.accept(replace(FOLLOW_UP, text="stop"))
+
+    assert (len(inbox.words), inbox.stored) == (1, [])
+    await asking
+
+
+async def test_an_ask_that_meets_an_open_turn_is_told_of() -> None:
+    inbox = Inbox(must_wait=True)
+
+    await accepting(inbox, []).accept(MENTION)
+
+    assert inbox.waiting == [MENTION]
+
+
+async def test_of_a_second_delivery_nobody_is_told_that_it_waits() -> None:
+    inbox = Inbox(must_wait=True, is_new=False)
+
+    await accepting(inbox, []).accept(MENTION)
+
+    assert inbox.waiting == []

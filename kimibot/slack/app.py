@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from slack_bolt.async_app import AsyncApp
@@ -17,12 +18,24 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
-from kimibot.conversation import Message, Us
+from kimibot.conversation import Deletion, Message, Reaction, Us
+from kimibot.slack.changes import read_deletion, read_reaction
 from kimibot.slack.events import read
 
 log = logging.getLogger(__name__)
 
 Accept = Callable[[Message], Awaitable[object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """Who is told of what, before Slack gets its acknowledgement; who raises keeps it back."""
+
+    said: Accept
+    deleted: Callable[[Deletion], Awaitable[None]]
+    reacted: Callable[[Reaction], Awaitable[None]]
+
+
 Press = Callable[[str, str], Awaitable[None]]
 """What a press of one of our buttons leads to: the button's value, and who pressed it."""
 
@@ -31,7 +44,7 @@ def build_app(
     client: AsyncWebClient,
     us: Us,
     *,
-    accept: Accept,
+    listeners: Listeners,
     actions: Mapping[str, Press],
     signing_secret: str | None,
     on_event: Callable[[], None] = lambda: None,
@@ -49,7 +62,7 @@ def build_app(
             ignoring_self_events_enabled=False,  # ours are dropped first of all, in `read`
             attaching_conversation_kwargs_enabled=False,
         )
-    app.use(_storing(us, accept, on_event))
+    app.use(_storing(us, listeners, on_event))
     for action_id, press in actions.items():
         app.action(action_id)(_listener(press))
     return app
@@ -99,7 +112,7 @@ def _constant_authorization(us: Us, token: str) -> Callable[..., Awaitable[Autho
 
 
 def _storing(
-    us: Us, accept: Accept, on_event: Callable[[], None]
+    us: Us, listeners: Listeners, on_event: Callable[[], None]
 ) -> Callable[..., Awaitable[BoltResponse]]:
     async def store(
         body: dict[str, Any], next_: Callable[[], Awaitable[BoltResponse]]
@@ -107,9 +120,7 @@ def _storing(
         kind = body.get("type")
         if kind == "event_callback":
             on_event()
-            message = read(body, us)
-            if message is not None:
-                await accept(message)
+            await _tell(body, us, listeners)
             return BoltResponse(status=200)
         if kind == "app_rate_limited":
             log.warning("Slack holds events back: more than 30,000 in an hour")
@@ -117,6 +128,16 @@ def _storing(
         return await next_()
 
     return store
+
+
+async def _tell(body: dict[str, Any], us: Us, listeners: Listeners) -> None:
+    """An event is one of the three, or concerns nobody."""
+    if (message := read(body, us)) is not None:
+        await listeners.said(message)
+    elif (deletion := read_deletion(body, us)) is not None:
+        await listeners.deleted(deletion)
+    elif (reaction := read_reaction(body, us)) is not None:
+        await listeners.reacted(reaction)
 
 
 def _listener(press: Press) -> Callable[..., Awaitable[None]]:

@@ -20,6 +20,8 @@ SCOPES: Mapping[str, str] = MappingProxyType(
         "mpim:history": "the same in group direct messages",
         "chat:write": "reply, and edit its replies while the model writes",
         "im:write": "tell the asker in a direct message where a reply is refused",
+        "reactions:read": "hear the reaction with which the asker stops an answer",
+        "reactions:write": "mark the asks that have to wait",
         "users:read": "tell the model the names of those who speak",
     }
 )
@@ -32,6 +34,7 @@ EVENTS: Mapping[str, str] = MappingProxyType(
         "message.groups": "groups:history",
         "message.im": "im:history",
         "message.mpim": "mpim:history",
+        "reaction_added": "reactions:read",
     }
 )
 """The events that the bot subscribes to, each with the scope that it needs."""

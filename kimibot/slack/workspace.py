@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+from kimibot.addressing import is_stop
 from kimibot.conversation import Message, Thread, Us
 from kimibot.errors import SlackError
 from kimibot.pacing import Pacing
@@ -52,12 +53,13 @@ class SlackWorkspace:
         return {id_: self._names[id_][1] for id_ in ids if id_ in self._names}
 
     async def read_thread(self, thread: Thread) -> list[Message]:
-        """Everything that others have said in the thread, oldest first. Raises SlackError."""
+        """Everything that others have said in the thread, oldest first, but not the word that
+        stops us. Raises SlackError."""
         replies = await self._web_api.pages(
             "conversations.replies", "messages", channel=thread.channel, ts=thread.root_ts
         )
         said = [read_reply(reply, thread, self._us) for reply in replies]
-        return [message for message in said if message is not None]
+        return [message for message in said if message and not is_stop(message, self._us)]
 
     async def find(self, thread: Thread, turn_id: str) -> Sequence[str]:
         return await self._messages.find(thread, turn_id)

@@ -36,8 +36,11 @@ _FIND_TURN = select(turns.c.id).where(
     turns.c.thread_id == bindparam("in_thread"),
     type_coerce(turns.c.reply_ts, Text).like(bindparam("part")),
 )
+_GIVEN = ("thread_id", "team", "channel", "ts", "speaker", "author")
 _LEAVE_EMPTY = {
-    dialect: statement.values(text="", deleted_at=database_now())
+    dialect: statement.values(
+        {name: bindparam(name) for name in _GIVEN} | {"text": "", "deleted_at": database_now()}
+    )
     for dialect, statement in unless_there(messages).items()
 }
 

@@ -44,10 +44,12 @@ KEPT_SECONDS = 900.0
 """An ask can come six minutes after its stop: so late Slack delivers an event once more, see
 https://docs.slack.dev/apis/events-api/#retries"""
 
-_BY_DIALECT = unless_there(stops)
+_GIVEN = ("team", "channel", "ts", "cause", "root_ts", "said_by")
 _REMEMBER = {
-    dialect: statement.values(stored_at=database_now()).returning(stops.c.ts)
-    for dialect, statement in _BY_DIALECT.items()
+    dialect: statement.values(
+        {name: bindparam(name) for name in _GIVEN} | {"stored_at": database_now()}
+    ).returning(stops.c.ts)
+    for dialect, statement in unless_there(stops).items()
 }
 _FORGET_OLD = delete(stops).where(
     stops.c.stored_at < database_later(bindparam("old_seconds", type_=Float))

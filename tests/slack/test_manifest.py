@@ -68,6 +68,8 @@ NEEDS = {
     "chat.update": "chat:write",
     "conversations.open": "im:write",
     "conversations.replies": "channels:history",
+    "reactions.add": "reactions:write",
+    "reactions.remove": "reactions:write",
     "users.info": "users:read",
 }
 """The scope that a call needs, by method: https://docs.slack.dev/reference/methods"""
