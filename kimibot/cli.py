@@ -172,16 +172,15 @@ def _doctor(_options: argparse.Namespace) -> int:
 
 
 def _upgrade_database(_options: argparse.Namespace) -> int:
-    _run(_upgrade(load_database_url(os.environ, DOTENV)))
-    print("The database is at the newest migration.")
-    return 0
+    return _run(_upgrade(load_database_url(os.environ, DOTENV)))
 
 
 async def _upgrade(url: SecretStr) -> int:
-    from kimibot.storage import upgrade
+    from kimibot.storage import shown, upgrade
 
     async with _opened(url, alone=True) as database:
-        await upgrade(database)
+        done = await upgrade(database)
+    print(f"{shown(url.get_secret_value())}: {done}")
     return 0
 
 

@@ -102,7 +102,10 @@ def test_the_database_is_brought_up_as_often_as_one_likes(
     assert main(["db", "upgrade"]) == 0
 
     assert (empty_folder / "kimibot.db").exists()
-    assert capsys.readouterr().out == "The database is at the newest migration.\n" * 2
+    file = f"SQLite file {empty_folder}/kimibot.db"
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith(f"{file}: made, at migration ")
+    assert second.startswith(f"{file}: was at the newest migration already")
 
 
 def test_the_database_is_found_in_the_dotenv_file(empty_folder: Path) -> None:

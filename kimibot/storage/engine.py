@@ -13,8 +13,8 @@ from sqlalchemy import AsyncAdaptedQueuePool, make_url, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from kimibot.errors import DatabaseUnavailable
-from kimibot.storage.exclusive import FileLock
+from kimibot.errors import DatabaseUnavailable, StorageError
+from kimibot.storage.exclusive import FileLock, make_private
 from kimibot.storage.faults import is_busy, translated
 from kimibot.storage.sqlite import BUSY_SECONDS, sqlite_engine, switch_foreign_keys
 from kimibot.storage.urls import driver_url, is_in_memory
@@ -181,12 +181,23 @@ def _open_file(url: str, *, alone: bool) -> Database:
     if not alone and not path.exists():
         raise DatabaseUnavailable(f"there is no file {path}")
     absolute = make_url(url).set(database=str(path)).render_as_string(hide_password=False)
-    unlock = FileLock(path).release if alone else None
+    unlock = _own(path) if alone else None
     writer = sqlite_engine(absolute, begin="BEGIN IMMEDIATE", pool_size=1, max_overflow=0)
     reader = sqlite_engine(
         absolute, begin="BEGIN", read_only=True, pool_size=_SQLITE_READERS, max_overflow=0
     )
     return Database(reader, writer, one_writer=True, on_close=unlock)
+
+
+def _own(path: Path) -> Callable[[], None]:
+    """Take the file for this process alone; returns what lets it go."""
+    lock = FileLock(path)
+    try:
+        make_private(path)
+    except StorageError:
+        lock.release()
+        raise
+    return lock.release
 
 
 def _open_memory() -> Database:

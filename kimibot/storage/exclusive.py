@@ -1,4 +1,4 @@
-"""One process at a time on an SQLite file: a lock that dies with its owner."""
+"""The SQLite file belongs to one process at a time, and is nobody else's to read."""
 
 from __future__ import annotations
 
@@ -37,6 +37,21 @@ class FileLock:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+
+def make_private(database: Path) -> None:
+    """Make the file, if it is not there, so that only its owner may read it: it holds what people
+    say. SQLite gives the same rights to the files that it makes beside it
+    (https://www.sqlite.org/src/file/src/os_unix.c, findCreateFileMode).
+
+    Raises StorageError when it can't be made. A file that is there keeps its rights.
+    """
+    try:
+        os.close(os.open(database, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        return
+    except OSError as error:
+        raise StorageError(f"{database} can't be made: {error.strerror}") from error
 
 
 def _refusal(database: Path, error: OSError) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from alembic import command
@@ -19,7 +20,22 @@ _LOCK = 0x6B696D69
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
-async def upgrade(database: Database) -> None:
+@dataclass(frozen=True, slots=True)
+class Upgraded:
+    """The newest migration before and after; "" where there were no tables."""
+
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        if not self.before:
+            return f"made, at migration {self.after}"
+        if self.before == self.after:
+            return f"was at the newest migration already ({self.after})"
+        return f"upgraded from migration {self.before} to {self.after}"
+
+
+async def upgrade(database: Database) -> Upgraded:
     """Runs the missing migrations in one transaction; several processes may do so at once.
 
     Raises StorageError when the database is newer than this program.
@@ -28,7 +44,7 @@ async def upgrade(database: Database) -> None:
         if connection.dialect.name == "postgresql":
             await _wait_for_the_others(connection)
         try:
-            await connection.run_sync(_upgrade)
+            return await connection.run_sync(_upgrade)
         except CommandError as error:
             raise StorageError(f"the migrations don't fit this database: {error}") from error
 
@@ -58,8 +74,14 @@ async def _wait_for_the_others(connection: AsyncConnection) -> None:
     await connection.execute(text("SET LOCAL lock_timeout = '10s'"))
 
 
-def _upgrade(connection: Connection) -> None:
+def _upgrade(connection: Connection) -> Upgraded:
+    before = _newest(connection)
     command.upgrade(alembic_config(connection), "head")
+    return Upgraded(before, _newest(connection))
+
+
+def _newest(connection: Connection) -> str:
+    return MigrationContext.configure(connection).get_current_revision() or ""
 
 
 def _is_behind(connection: Connection) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.util import find_spec
+from pathlib import Path
 
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
@@ -38,6 +39,18 @@ def driver_url(url: str, *, is_installed: Callable[[str], bool] = _is_installed)
         raise ValueError(f"PostgreSQL needs {driver}: pip install 'kimibot[postgres]'")
     checked = _check_sqlite(parsed) if backend == "sqlite" else _translate_postgresql(parsed)
     return checked.render_as_string(hide_password=False)
+
+
+def shown(url: str) -> str:
+    """Which database it is, for people: without user and password. Raises as `driver_url` does."""
+    parsed = make_url(driver_url(url))
+    if is_in_memory(url):
+        return "SQLite in memory"
+    if parsed.get_backend_name() == "sqlite":
+        return f"SQLite file {Path(parsed.database or '').resolve()}"
+    host = parsed.host or parsed.query.get("host", "localhost")
+    port = parsed.port or parsed.query.get("port", 5432)
+    return f"PostgreSQL database {parsed.database or parsed.username} at {host}:{port}"
 
 
 def is_in_memory(url: str) -> bool:

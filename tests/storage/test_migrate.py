@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -13,7 +14,7 @@ from alembic import command
 from sqlalchemy import inspect, text
 
 from kimibot.errors import StorageError
-from kimibot.storage import Database, Store, open_database, pending, upgrade
+from kimibot.storage import Database, Store, Upgraded, open_database, pending, upgrade
 from kimibot.storage.migrate import alembic_config
 from kimibot.storage.tables import metadata
 from tests.postgres import Postgres
@@ -54,9 +55,10 @@ async def tables(database: Database) -> set[str]:
 async def test_an_upgrade_makes_the_tables_and_leaves_nothing_pending(empty: Database) -> None:
     before = await pending(empty)
 
-    await upgrade(empty)
+    done = await upgrade(empty)
 
     assert before is True
+    assert re.fullmatch("made, at migration [0-9a-f]{12}", str(done))
     assert await pending(empty) is False
     assert await tables(empty) == {*metadata.tables, "alembic_version"}
 
@@ -66,9 +68,14 @@ async def test_an_upgrade_of_what_is_new_already_changes_nothing(empty: Database
     await upgrade(empty)
     await ask(Store(empty), 1)
 
-    await upgrade(empty)
+    done = await upgrade(empty)
 
+    assert str(done).startswith("was at the newest migration already")
     assert await Store(empty).open_asks() == 1
+
+
+def test_an_upgrade_tells_from_where_it_came() -> None:
+    assert str(Upgraded("abc", "def")) == "upgraded from migration abc to def"
 
 
 @on_both
@@ -157,6 +164,7 @@ def test_alembics_own_command_finds_the_migrations(tmp_path: Path) -> None:
 
 
 def test_a_drafted_migration_names_no_class_of_ours() -> None:
-    drafted = (ROOT / "migrations" / "versions").glob("*.py")
+    drafted = list((ROOT / "migrations" / "versions").glob("*.py"))
 
+    assert drafted
     assert all("kimibot" not in path.read_text() for path in drafted)

@@ -19,6 +19,11 @@ from kimibot.storage import Store, open_database, upgrade
 from tests.storage.said import NOW, ask, says
 
 
+def rights(folder: Path) -> dict[str, str]:
+    """Who may do what with each file, as chmod takes it."""
+    return {path.name: f"{path.stat().st_mode & 0o777:o}" for path in folder.iterdir()}
+
+
 @contextmanager
 def locked_by_another(url: str) -> Iterator[sqlite3.Connection]:
     """A connection that is not ours holds SQLite's write lock."""
@@ -145,6 +150,24 @@ async def test_a_process_that_is_killed_frees_the_file(sqlite_url: str) -> None:
         other.kill()
 
     await open_database(sqlite_url).close()
+
+
+async def test_nobody_else_may_read_what_people_say(tmp_path: Path) -> None:
+    database = open_database(f"sqlite:///{tmp_path}/kimibot.db")
+    await upgrade(database)
+
+    found = rights(tmp_path)
+
+    await database.close()
+    assert found == {f"kimibot.db{end}": "600" for end in ("", "-wal", "-shm", ".lock")}
+
+
+async def test_a_file_that_is_there_keeps_its_rights(sqlite_url: str, tmp_path: Path) -> None:
+    (tmp_path / "kimibot.db").chmod(0o640)
+
+    await open_database(sqlite_url).close()
+
+    assert rights(tmp_path)["kimibot.db"] == "640"
 
 
 async def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:

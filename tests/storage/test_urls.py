@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import make_url
 
-from kimibot.storage import driver_url
+from kimibot.storage import driver_url, shown
 
 
 @pytest.mark.parametrize(
@@ -53,3 +53,22 @@ def test_a_url_that_cannot_be_used_is_refused_without_its_password(
 def test_a_missing_driver_is_named_with_the_extra_that_brings_it() -> None:
     with pytest.raises(ValueError, match=r"kimibot\[postgres\]"):
         driver_url("postgresql://h/k", is_installed=lambda module: module != "asyncpg")
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("sqlite:////var/lib/kimibot.db", "SQLite file /var/lib/kimibot.db"),
+        ("sqlite://", "SQLite in memory"),
+        (
+            "postgresql://me:hunter2@db.example.com/kimibot",
+            "PostgreSQL database kimibot at db.example.com:5432",
+        ),
+        (
+            "postgresql://me:hunter2@/kimibot?host=/run/postgresql&port=5433",
+            "PostgreSQL database kimibot at /run/postgresql:5433",
+        ),
+    ],
+)
+def test_a_database_is_named_without_its_password(url: str, name: str) -> None:
+    assert shown(url) == name
