@@ -27,9 +27,9 @@ def configure(
     """Send every record of the process to `stream` (stderr), without tokens, keys and `secrets`.
 
     Our own loggers speak from `level` on, all others from WARNING: a library's INFO line may
-    hold what people wrote. Fields given as `extra` follow the message as `key=value`. Below
-    DEBUG an exception of somebody else's is shown by its class and place alone, since its words
-    may hold what people wrote too.
+    hold what people wrote. Fields given as `extra` follow the message as `key=value`, without
+    those that are None. Below DEBUG an exception of somebody else's is shown by its class and place
+    alone, since its words may hold what people wrote too.
     """
     redact = Redaction(secrets)
     words = level == "DEBUG"
@@ -82,9 +82,9 @@ class _Lines(logging.Formatter):
 
     def _fields(self, record: logging.LogRecord) -> Iterator[tuple[str, Any]]:
         for name, value in vars(record).items():
-            if name not in _STANDARD_FIELDS:
-                plain = value is None or isinstance(value, int | float)
-                yield name, value if plain else self._redact(str(value))
+            if name not in _STANDARD_FIELDS and value is not None:
+                is_plain = isinstance(value, int | float)
+                yield name, value if is_plain else self._redact(str(value))
 
     def _exception(self, record: logging.LogRecord) -> list[str]:
         if not record.exc_info or record.exc_info[1] is None:
