@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import cast
 
@@ -86,7 +87,7 @@ class Replica(Store):
             self.held = None
             raise
         self.sure_until = self._asked_at() + lease_seconds
-        self.ended.extend(turn.id for turn in claim.turns)
+        self.ended.extend(turn.id for turn in claim.turns if turn.id not in ending.left_open)
         return self.held
 
 
@@ -160,6 +161,14 @@ async def fail(replica: Replica) -> None:
     """End what is claimed as failed, and answer what is claimed after it."""
     if replica.held is not None:
         await _end(replica, replica.held, failed(shown_under(replica.held.fence)))
+    await finish(replica)
+
+
+async def finish_one(replica: Replica) -> None:
+    """Answer the oldest ask that is claimed, and then, claimed anew, the others."""
+    if replica.held is not None:
+        others = tuple(turn.id for turn in replica.held.turns[1:])
+        await _end(replica, replica.held, replace(answer_to(replica.held), left_open=others))
     await finish(replica)
 
 

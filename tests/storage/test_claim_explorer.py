@@ -28,6 +28,7 @@ from tests.storage.order import RuleBroken, Scenario
 from tests.storage.replica import (
     fail,
     finish,
+    finish_one,
     give_back,
     hear,
     keep_twice,
@@ -92,6 +93,14 @@ SCENARIOS = {
     "an answer that is kept twice": (
         Scenario({"first": (keep_twice,), "second": (hear(2),)}, HELD, swept=True),
         100,
+    ),
+    "an answer that leaves an ask open": (
+        Scenario(
+            {"first": (finish_one,), "second": (work,)},
+            {"first": (queue(1), queue(2), take)},
+            lapses=1,
+        ),
+        300,
     ),
     "an owner that may die": (
         Scenario(
