@@ -1,0 +1,160 @@
+"""What Slack tells of messages that are there already: deletions and reactions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kimibot.conversation import Deletion, Message, Reaction, Speaker, Thread, Us
+from kimibot.slack.changes import read_deletion, read_reaction
+
+US = Us(team="T1", user_id="U_BOT", bot_id="B_BOT", app_id="A_BOT")
+ROOT, TS = "1700000000.000100", "1700000001.000200"
+STEADY = settings(max_examples=200, derandomize=True, deadline=None, database=None)
+
+
+def delivery(event: Any) -> dict[str, Any]:
+    return {"type": "event_callback", "event_id": "Ev1", "team_id": "T1", "event": event}
+
+
+def said(**fields: Any) -> dict[str, Any]:
+    return {"type": "message", "user": "U1", "text": "hello", "ts": TS, **fields}
+
+
+def deleted(previous: Any, **fields: Any) -> dict[str, Any]:
+    event = {
+        "type": "message",
+        "subtype": "message_deleted",
+        "channel": "C1",
+        "hidden": True,
+        "ts": "1700000009.000900",
+        "deleted_ts": TS,
+        "previous_message": previous,
+    }
+    return delivery(event | fields)
+
+
+def entombed() -> dict[str, Any]:
+    """A root with replies is deleted."""
+    tombstone = {
+        "type": "message",
+        "subtype": "tombstone",
+        "user": "USLACKBOT",
+        "text": "This message was deleted.",
+        "hidden": True,
+        "ts": ROOT,
+        "thread_ts": ROOT,
+    }
+    event = {
+        "type": "message",
+        "subtype": "message_changed",
+        "channel": "C1",
+        "hidden": True,
+        "ts": "1700000009.000900",
+        "message": tombstone,
+        "previous_message": said(ts=ROOT, thread_ts=ROOT, text="<@U_BOT> hello"),
+    }
+    return delivery(event)
+
+
+def test_a_deleted_message_is_read_with_what_it_said() -> None:
+    thread = Thread("T1", "C1", ROOT)
+    message = Message(thread, TS, Speaker.PERSON, "U1", "hello")
+
+    assert read_deletion(deleted(said(thread_ts=ROOT)), US) == Deletion(thread, TS, message)
+
+
+def test_a_deleted_root_is_a_thread_of_its_own() -> None:
+    deletion = read_deletion(deleted(said()), US)
+
+    assert deletion is not None
+    assert deletion.thread.root_ts == deletion.ts == TS
+
+
+def test_a_tombstone_in_the_place_of_a_root_is_a_deletion() -> None:
+    deletion = read_deletion(entombed(), US)
+
+    assert deletion is not None
+    assert (deletion.thread.root_ts, deletion.ts) == (ROOT, ROOT)
+    assert deletion.message is not None
+    assert deletion.message.mentions == {"U_BOT"}
+
+
+def test_a_deleted_message_of_ours_is_ours_and_says_nothing() -> None:
+    ours = said(user="U_BOT", bot_id="B_BOT", thread_ts=ROOT)
+
+    assert read_deletion(deleted(ours), US) == Deletion(
+        Thread("T1", "C1", ROOT), TS, message=None, is_ours=True
+    )
+
+
+@pytest.mark.parametrize("previous", [None, {}, [], "x", {"ts": "no"}])
+def test_a_deletion_without_the_message_still_names_what_is_gone(previous: Any) -> None:
+    deletion = read_deletion(deleted(previous), US)
+
+    assert deletion == Deletion(Thread("T1", "C1", TS), TS)
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        delivery(said(channel="C1")),
+        delivery({"type": "message", "subtype": "message_changed", "message": said()}),
+        deleted(said(), channel=""),
+        deleted(said(), deleted_ts="yesterday"),
+        delivery(None),
+        {},
+    ],
+)
+def test_whatever_else_happens_is_no_deletion(payload: dict[str, Any]) -> None:
+    assert read_deletion(payload, US) is None
+
+
+def reacted(**fields: Any) -> dict[str, Any]:
+    event = {
+        "type": "reaction_added",
+        "user": "U1",
+        "reaction": "x",
+        "item_user": "U_BOT",
+        "item": {"type": "message", "channel": "C1", "ts": TS},
+    }
+    return delivery(event | fields)
+
+
+def test_a_reaction_to_a_message_of_ours_is_read() -> None:
+    assert read_reaction(reacted(), US) == Reaction("T1", "C1", TS, "x", "U1")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"type": "reaction_removed"},
+        {"user": "U_BOT"},
+        {"user": ""},
+        {"item_user": "U2"},
+        {"item_user": None},
+        {"item": {"type": "file", "file": "F1"}},
+        {"item": {"type": "message", "channel": "C1", "ts": "%"}},
+        {"item": None},
+    ],
+)
+def test_whatever_else_happens_is_no_reaction_to_us(fields: dict[str, Any]) -> None:
+    assert read_reaction(reacted(**fields), US) is None
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner),
+    max_leaves=8,
+)
+
+
+@STEADY
+@given(st.dictionaries(st.sampled_from(["type", "subtype", "channel", "message"]), ANYTHING))
+def test_no_payload_makes_the_reading_fail(event: dict[str, Any]) -> None:
+    for kind in ("message_deleted", "message_changed"):
+        read_deletion(delivery(event | {"subtype": kind, "previous_message": event}), US)
+    read_reaction(delivery(event | {"type": "reaction_added", "item": event}), US)
