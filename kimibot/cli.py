@@ -18,7 +18,7 @@ from pydantic import SecretStr
 
 from kimibot import __version__, logs
 from kimibot.errors import BadSettings, StorageError
-from kimibot.settings import Settings, has_kimi_key, load_database_url
+from kimibot.settings import Settings, has_kimi_key, load_database_url, unused_key
 
 if TYPE_CHECKING:
     from kimibot.storage import Database
@@ -144,11 +144,23 @@ def _demo(options: argparse.Namespace) -> int:
     demo = run_demo(
         port=options.port,
         opens_browser=not options.no_browser,
-        use_real_kimi=has_kimi_key(os.environ, DOTENV),
+        real_kimi=_real_kimi(),
+        hint=unused_key(os.environ, DOTENV),
         is_verbose=options.verbose,
         say=say,
     )
     return _run(demo)
+
+
+def _real_kimi() -> str:
+    """Which model a demo would ask, or "" without a key. Raises BadSettings where it can't."""
+    from kimibot.sandbox.slack import APP_TOKEN, BOT_TOKEN
+
+    if not has_kimi_key(os.environ, DOTENV):
+        return ""
+    of_slack = {"SLACK_BOT_TOKEN": BOT_TOKEN, "SLACK_APP_TOKEN": APP_TOKEN}
+    settings = Settings.load(os.environ | of_slack, DOTENV)
+    return f"{settings.kimi_model} at {settings.kimi_provider}"
 
 
 def _manifest(options: argparse.Namespace) -> int:

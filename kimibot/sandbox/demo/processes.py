@@ -19,6 +19,7 @@ from kimibot.sandbox.slack import APP_TOKEN, BOT_TOKEN
 
 READY_SECONDS = 30.0
 END_SECONDS = 10.0
+LAST_LINES = 8
 
 
 @dataclass
@@ -42,20 +43,33 @@ class Process:
             self.lines.append(line)
             tell(line)
             self.heard.set()
+        await self.running.wait()  # the end of a process is told later than that of its output
         self.heard.set()
 
     async def wait_for(self, pattern: str) -> re.Match[str]:
-        """The first line that matches. Raises RuntimeError if the process ends before it."""
-        async with asyncio.timeout(READY_SECONDS):
-            while True:
-                for line in self.lines:
-                    if found := re.search(pattern, line):
-                        return found
-                if self.running.returncode is not None:
-                    last_words = "\n".join(self.lines[-5:])
-                    raise RuntimeError(f"{self.name} ended early:\n{last_words}")
-                self.heard.clear()
-                await self.heard.wait()
+        """The first line that matches.
+
+        Raises RuntimeError, with the last lines, if the process ends before it or takes too long.
+        """
+        try:
+            async with asyncio.timeout(READY_SECONDS):
+                return await self._first(pattern)
+        except TimeoutError:
+            raise self._trouble(f"is not ready after {READY_SECONDS:g} s") from None
+
+    async def _first(self, pattern: str) -> re.Match[str]:
+        while True:
+            for line in self.lines:
+                if found := re.search(pattern, line):
+                    return found
+            if self.running.returncode is not None:
+                raise self._trouble("has ended early")
+            self.heard.clear()
+            await self.heard.wait()
+
+    def _trouble(self, what: str) -> RuntimeError:
+        last_words = "".join(f"\n  {line}" for line in self.lines[-LAST_LINES:])
+        return RuntimeError(f"{self.name} {what}{last_words and ':'}{last_words}")
 
     async def end(self) -> int:
         """SIGTERM, and SIGKILL if that is not enough; its exit code."""
@@ -114,13 +128,13 @@ async def counterparts(
     page = ["-m", "kimibot.sandbox.page", "--port", str(port)]
     if not with_local_kimi:
         page.append("--real-kimi")
-    slack = await stack.enter_async_context(started("local Slack", page))
+    slack = await stack.enter_async_context(started("the local Slack", page))
     slack_url = (await slack.wait_for(r"local Slack at (http://\S+)"))[1]
     page_url = (await slack.wait_for(r"page at (http://\S+)"))[1]
     kimi_url = None
     if with_local_kimi:
         arguments = ["-m", "kimibot.sandbox.kimi", "--port", "0", *kimi_options]
-        kimi = await stack.enter_async_context(started("local Kimi", arguments))
+        kimi = await stack.enter_async_context(started("the local Kimi", arguments))
         kimi_url = (await kimi.wait_for(r"local Kimi at (http://\S+)"))[1]
     yield Counterparts(slack_url, page_url, kimi_url)
 

@@ -74,7 +74,7 @@ class _Play:
         async with self._bot() as bot:
             await bot.wait_for("socket open")
             self._say(f"\nThe bot is back (process {bot.pid}).")
-            await self._finished_in_place(root)
+            await self._answered_in_place(root)
             self._ended_cleanly(await bot.end())
 
     async def _mention_and_follow_up(self) -> None:
@@ -107,13 +107,15 @@ class _Play:
         self._say(f"           (kill -9 {bot.pid}, in mid-answer)")
         return root
 
-    async def _finished_in_place(self, root: str) -> None:
+    async def _answered_in_place(self, root: str) -> None:
         before = await self._replies(root)
         await self._answer(root, replies=1)
         replies = await self._replies(root)
         if [reply["ts"] for reply in replies][: len(before)] != [reply["ts"] for reply in before]:
-            raise Unexpected("the half-written reply was not finished in its place")
-        self._say(f"           ({len(replies)} messages, each of them once)")
+            raise Unexpected("the half-written reply was not replaced in its place")
+        count = len(replies)
+        messages = "1 message" if count == 1 else f"{count} messages, each of them once"
+        self._say(f"           (in the same place: {messages})")
 
     async def _ask(self, text: str, root: str | None = None) -> str:
         self._say(f"\n  {ASKER:8} {text}")

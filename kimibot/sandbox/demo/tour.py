@@ -9,72 +9,98 @@ import tempfile
 import webbrowser
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 
-from kimibot.sandbox.demo.processes import (
-    Process,
-    bot_environment,
-    counterparts,
-    started,
-)
+from kimibot.sandbox.demo.processes import Process, bot_environment, counterparts, started
 
 Say = Callable[[str], None]
 RESTART_SECONDS = 2.0
 MOST_EARLY_ENDS = 3
+WRONG_SETTINGS = 2
+"""The bot's exit code for what another start would not mend."""
+
+SHORT_LEASE = {
+    "KIMIBOT_LEASE_SECONDS": "6",
+    "KIMIBOT_RENEW_SECONDS": "1",
+    "KIMIBOT_SLACK_TIMEOUT_SECONDS": "4",
+    "KIMIBOT_SWEEP_SECONDS": "0.5",
+}
+"""So that a bot that was killed is soon seen to go on."""
 
 WELCOME = """\
-kimibot is running: the real bot, between a Slack and a Kimi on this machine.
-
+kimibot is running: the real bot, between a Slack on this machine and {kimi}.
+{note}
   open       {url}
   try        @kimibot When do I answer 409 and when 422?   then ask on in the thread
-             @kimibot How would you build a job queue?     a reply over several messages
-             @kimibot Show me a flaky 500                  an error with a button
-  or kill    kill -9 {pid}                      while it writes: it comes back and finishes
+             @kimibot How would you build a job queue?     a long answer
+             {third}
+  or kill    kill -9 {pid}
+             while it writes: it comes back and writes the answer anew, in the same place
   end        Ctrl-C
 """
+LOCAL_THIRD = "@kimibot Show me a flaky 500                  an error with a button"
+REAL_THIRD = "@kimibot Please review this: (and your code)  a code review"
+COSTS = "Every answer costs what your provider takes for it.\n"
 
 
 async def run_demo(
-    *, port: int, opens_browser: bool, use_real_kimi: bool, is_verbose: bool, say: Say
+    *, port: int, opens_browser: bool, real_kimi: str, hint: str, is_verbose: bool, say: Say
 ) -> int:
-    """Run until Ctrl-C or SIGTERM; 0 then, 1 when something could not be started."""
+    """Run until Ctrl-C or SIGTERM; 0 then, 1 when something could not be started.
+
+    `real_kimi` says which real model answers, such as "kimi-k3 at moonshot"; without it the local
+    Kimi does, and `hint` is what to set for a real one, if there is something to say of that.
+    """
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     with tempfile.TemporaryDirectory(prefix="kimibot-demo-") as folder:
         try:
             async with AsyncExitStack() as stack:
-                both = counterparts(port=port, with_local_kimi=not use_real_kimi, stack=stack)
+                both = counterparts(port=port, with_local_kimi=not real_kimi, stack=stack)
                 parts = await stack.enter_async_context(both)
-                environment = bot_environment(parts, Path(folder) / "demo.db")
-                keeping = asyncio.create_task(
-                    _keep_alive(environment, _Voice(say, is_verbose, parts.page_url, opens_browser))
-                )
-                await _until(stop, keeping)
-        except (RuntimeError, TimeoutError) as error:
-            say(str(error) or "something did not start in time")
+                environment = bot_environment(parts, Path(folder) / "demo.db") | SHORT_LEASE
+                greet = partial(welcome, url=parts.page_url, real_kimi=real_kimi, hint=hint)
+                voice = _Voice(say, is_verbose, greet, parts.page_url if opens_browser else "")
+                await _until(stop, asyncio.create_task(_keep_alive(environment, voice)))
+        except RuntimeError as error:
+            say(str(error))
             return 1
     return 0
+
+
+def welcome(pid: int, *, url: str, real_kimi: str, hint: str) -> str:
+    """What to try, for the bot of that process id; the rest as `run_demo` has it."""
+    return WELCOME.format(
+        kimi=f"the real Kimi ({real_kimi})" if real_kimi else "a Kimi on this machine",
+        note=COSTS if real_kimi else hint and f"For the real Kimi: {hint}\n",
+        url=url,
+        third=REAL_THIRD if real_kimi else LOCAL_THIRD,
+        pid=pid,
+    )
 
 
 class _Voice:
     """What the demo tells: a welcome when the bot is there, and what happens to it later."""
 
-    def __init__(self, say: Say, is_verbose: bool, url: str, opens_browser: bool) -> None:
+    def __init__(
+        self, say: Say, is_verbose: bool, greet: Callable[[int], str], page_to_open: str
+    ) -> None:
         self._say = say
         self._is_verbose = is_verbose
-        self._url = url
-        self._opens_browser = opens_browser
+        self._greet = greet
+        self._page_to_open = page_to_open
 
     def line(self, text: str) -> None:
         if self._is_verbose or " WARNING " in text or " ERROR " in text:
             self._say(text)
 
     def ready(self, bot: Process) -> None:
-        self._say(WELCOME.format(url=self._url, pid=bot.pid))
-        if self._opens_browser:
-            self._opens_browser = False
-            webbrowser.open(self._url)
+        self._say(self._greet(bot.pid))
+        if self._page_to_open:
+            webbrowser.open(self._page_to_open)
+            self._page_to_open = ""
 
     def ended(self, code: int) -> None:
         self._say(f"the bot has ended ({_how(code)}); starting it again")
@@ -93,7 +119,7 @@ async def _keep_alive(environment: Mapping[str, str], voice: _Voice) -> None:
                 voice.ready(bot)
             except RuntimeError:
                 early_ends += 1
-                if early_ends == MOST_EARLY_ENDS:
+                if early_ends == MOST_EARLY_ENDS or bot.running.returncode == WRONG_SETTINGS:
                     raise
             voice.ended(await bot.running.wait())
         await asyncio.sleep(RESTART_SECONDS)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
-import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 
 from kimibot.sandbox.kimi.dialect import Dialect
 from kimibot.sandbox.kimi.endpoint import KimiOptions
 from kimibot.sandbox.kimi.plan import Pace
 from kimibot.sandbox.kimi.server import local_kimi
+from kimibot.sandbox.serving import port_number, serve
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Serve until SIGTERM or SIGINT. Prints the base URL on one line once it is ready."""
     asked = _parser().parse_args(arguments)
     options = KimiOptions(
@@ -22,22 +22,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
         speed=asked.speed,
         dialect=Dialect(asked.dialect),
     )
-    asyncio.run(_serve(asked.port, options))
+    return serve(_server(asked.port, options), "the local Kimi", asked.port)
 
 
-async def _serve(port: int, options: KimiOptions) -> None:
-    ended = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+@asynccontextmanager
+async def _server(port: int, options: KimiOptions) -> AsyncIterator[str]:
     async with local_kimi(port, options=options) as kimi:
-        sys.stdout.write(f"local Kimi at {kimi.base_url}\n")
-        sys.stdout.flush()
-        await ended.wait()
+        yield f"local Kimi at {kimi.base_url}"
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m kimibot.sandbox.kimi", description=__doc__)
-    parser.add_argument("--port", type=int, default=0, help="0 takes a free port")
+    parser.add_argument("--port", type=port_number, default=0, help="0 takes a free port")
     parser.add_argument("--words-per-second", type=float, default=Pace().words_per_second)
     parser.add_argument("--reasoning-seconds", type=float, default=Pace().reasoning_seconds)
     parser.add_argument("--speed", type=float, default=1.0, help="divides every wait")
@@ -47,4 +43,4 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
