@@ -164,8 +164,11 @@ class Order:
 
     async def _settle(self) -> None:
         """Wait until each is at a gate, at its end, or waits for a row that another holds."""
-        # Who was blocked comes last: only then the others have given up their rows.
-        for name in [*(self._lanes.keys() - self._blocked), *self._blocked]:
+        before = self._transactions()
+        for name in self._lanes.keys() - self._blocked:
+            await self._settle_one(name, self._lanes[name])
+        # Only the end of a transaction gives up its rows.
+        for name in list(self._blocked) if self._transactions() > before else ():
             await self._settle_one(name, self._lanes[name])
         self._blocked = [name for name in self._blocked if self._lanes[name].is_under_way]
         for task in self._tasks.values():
@@ -191,6 +194,9 @@ class Order:
         for thread_id in await sweeper.claimable():
             await work(sweeper, thread_id)
         return sweeper
+
+    def _transactions(self) -> int:
+        return sum(lane.transactions for lane in self._lanes.values())
 
     def _walkers(self) -> list[tuple[Replica, Lane]]:
         return [(replica, self._lanes[name]) for name, replica in self._replicas.items()]

@@ -25,8 +25,8 @@ class Lane:
 
     `step` is what it is about to do, or "" while it is between two gates or at its end.
     `history` holds what the database has told it: together with `step`, all that it can know.
-    `asked_at` is when it let go the first statement of its transaction. `is_dead` says that it
-    will do nothing any more. `tasks` are those that walk it.
+    `asked_at` is when it let go the first statement of its transaction, `transactions` how many
+    have ended. `is_dead` says that it will do nothing any more. `tasks` are those that walk it.
     """
 
     def __init__(
@@ -38,11 +38,12 @@ class Lane:
         self.history: list[str] = []
         self.server_pid: int | None = None
         self.asked_at = 0.0
+        self.transactions = 0
         self.is_dead = False
         self._clock = clock
         self._tasks = tasks
         self._gate: asyncio.Future[None] | None = None
-        self._arrived = asyncio.Event()
+        self._arrived: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     @property
     def is_under_way(self) -> bool:
@@ -55,7 +56,7 @@ class Lane:
             raise asyncio.CancelledError
         self.step = step
         self._gate = asyncio.get_running_loop().create_future()
-        self._arrived.set()
+        self._arrived.set_result(None)
         await self._gate
         if is_first:
             self.asked_at = self._clock()
@@ -75,20 +76,19 @@ class Lane:
 
     async def settle(self, seconds: float) -> None:
         """Wait until it is at a gate or at its end, at most so long."""
-        arriving = asyncio.create_task(self._arrived.wait())
         await asyncio.wait(
-            [arriving, *self._live_tasks()],
+            [self._arrived, *self._live_tasks()],
             timeout=seconds,
             return_when=asyncio.FIRST_COMPLETED,
         )
-        arriving.cancel()
 
     def _live_tasks(self) -> list[asyncio.Task[Any]]:
         return [task for task in self._tasks() if not task.done()]
 
     def _leave_gate(self) -> asyncio.Future[None] | None:
         gate, self._gate, self.step = self._gate, None, ""
-        self._arrived.clear()
+        if gate is not None:
+            self._arrived = asyncio.get_running_loop().create_future()
         return gate
 
 
@@ -134,6 +134,7 @@ class SteppedDatabase:
         finally:
             # The connection may be another lane's next.
             self._lane.server_pid = None
+            self._lane.transactions += 1
 
 
 class SteppedConnection:
