@@ -41,7 +41,11 @@ _RECALL = select(
 )
 _PLACE = (
     update(messages)
-    .where(messages.c.id == bindparam("message_id"), messages.c.thread_id == bindparam("in_thread"))
+    .where(
+        messages.c.id == bindparam("message_id"),
+        messages.c.thread_id == bindparam("in_thread"),
+        messages.c.deleted_at.is_(None),
+    )
     .values(place=bindparam("at_place"), sent=bindparam("as_sent"))
 )
 _FORGET_ANSWERS = delete(messages).where(

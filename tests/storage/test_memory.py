@@ -39,6 +39,36 @@ async def test_what_has_a_place_keeps_it_before_what_has_none(store: Store) -> N
     assert [one.sent for one in await store.recall(thread_id)][:2] == ["<b> six", "<a> five"]
 
 
+async def test_what_is_said_after_the_ask_that_is_being_answered_is_left_for_the_next_turn(
+    store: Store,
+) -> None:
+    thread_id = (await ask(store, 5)).thread_id
+    claim = await claimed(store, thread_id)
+    await ask(store, 7)
+    await store.add_messages(thread_id, [says(4, "four"), says(8, "eight")])
+    read = await texts(store, thread_id)
+
+    await keep(store, claim, answered(9, "because"))
+
+    assert read == ["four", "question 5"]
+    assert await texts(store, thread_id) == ["four", "question 5", "question 7", "because"]
+
+
+async def test_what_has_been_sent_is_read_again_when_an_earlier_ask_is(store: Store) -> None:
+    thread_id = (await ask(store, 5)).thread_id
+    await store.add_messages(thread_id, [says(6, "six")])
+    placed = tuple(
+        Placed(one.id, number, one.text)
+        for number, one in enumerate(await store.recall(thread_id), 1)
+    )
+    claim = await claimed(store, thread_id)
+    await keep(store, claim, replace(failed(ts(7)), placed=placed))
+    await store.requeue(claim.turns[0].id)
+    await claimed(store, thread_id)
+
+    assert await texts(store, thread_id) == ["question 5", "six"]
+
+
 async def test_a_place_in_one_thread_moves_no_message_of_another(store: Store) -> None:
     other = (await ask(store, 1, thread=replace(THREAD, channel="C2"))).thread_id
     (foreign,) = await store.recall(other)
@@ -67,6 +97,7 @@ async def test_parts_of_our_reply_that_are_read_back_are_not_messages(store: Sto
     parts = [replace(says(number, "Thinking…"), speaker=Speaker.US) for number in (2, 3)]
 
     await store.add_messages(thread_id, [*parts, says(4, "four")])
+    await keep(store, claim, failed(ts(2), ts(3)))
 
     assert await texts(store, thread_id) == ["question 1", "four"]
 
