@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import bindparam, delete, or_, select, update
+from sqlalchemy import bindparam, delete, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kimibot.conversation import (
@@ -18,12 +18,17 @@ from kimibot.conversation import (
     Speaker,
     Usage,
 )
-from kimibot.storage.tables import instead, messages, turns, unless_there
+from kimibot.storage.tables import RUNNING, instead, messages, turns, unless_there
 
 _MOST_TOKENS = 2**53
 
 _ADD_MESSAGE = unless_there(messages)
 _REPLIES = select(turns.c.reply_ts).where(turns.c.thread_id == bindparam("thread_id"))
+_NEWEST_ASK = (
+    select(func.max(turns.c.ts))
+    .where(turns.c.thread_id == bindparam("thread_id"), turns.c.state == bindparam("running"))
+    .scalar_subquery()
+)
 _RECALL = select(
     messages.c.id,
     messages.c.ts,
@@ -38,6 +43,11 @@ _RECALL = select(
     messages.c.thread_id == bindparam("thread_id"),
     messages.c.deleted_at.is_(None),
     or_(messages.c.text != "", messages.c.raw.is_not(None)),
+    or_(
+        messages.c.place.is_not(None),
+        messages.c.speaker == bindparam("us"),
+        messages.c.ts <= func.coalesce(_NEWEST_ASK, messages.c.ts),
+    ),
 )
 _PLACE = (
     update(messages)
@@ -102,10 +112,14 @@ async def without_replies(
 async def recall(connection: AsyncConnection, thread_id: int) -> list[Remembered]:
     """What has its place first, in that order, then the rest by time; nothing deleted or empty.
 
+    What people said after the newest ask that is being answered is left for the next turn: an ask
+    among it would be answered here, and once more by its own turn.
+
     Sorted here: SQLite carries the whole rows through its sort, which takes five times as long
     as the reading where answers and reasoning are long.
     """
-    rows = await connection.execute(_RECALL, {"thread_id": thread_id})
+    values = {"thread_id": thread_id, "running": RUNNING, "us": Speaker.US.value}
+    rows = await connection.execute(_RECALL, values)
     found = [
         Remembered(row[0], row[1], Speaker(row[2]), row[3], row[4], row[5], row[6], row[7], row[8])
         for row in rows
