@@ -20,7 +20,7 @@ from kimibot.sandbox.kimi.heard import Heard, hear
 from kimibot.sandbox.kimi.orders import Orders
 from kimibot.sandbox.kimi.plan import Counted, End, Pace, Plan, Refusal
 from kimibot.sandbox.kimi.scenes import choose
-from kimibot.sandbox.kimi.streaming import Streaming
+from kimibot.sandbox.kimi.streaming import Streaming, break_connection
 from kimibot.sandbox.kimi.telling import Teller
 
 LOCAL_KEY = "local-fake-key"
@@ -38,6 +38,10 @@ _EFFORTS: Mapping[Dialect, Mapping[str, Sequence[str]]] = {
 }
 
 Script = Callable[[Heard, Teller], Plan | Refusal]
+
+Watcher = Callable[[str, bool], None]
+"""Is told of a request twice: right before it is answered, and, with True, when its answer has
+been sent but for the end of the body. A ConnectionError that it raises breaks the connection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +95,11 @@ class LocalKimi(Orders):
         self._randomness = randomness
         self._tries: dict[str, _Tries] = {}
         self._changed = asyncio.Event()
+        self._watcher: Watcher = lambda *_: None
+
+    def watch(self, watcher: Watcher) -> None:
+        """Let it see, and lose on the way, all requests from now on; instead of an earlier one."""
+        self._watcher = watcher
 
     async def until(self, holds: Callable[[], bool], timeout_seconds: float = 5.0) -> None:
         """Return once the condition holds. Raises TimeoutError when it does not in time."""
@@ -123,12 +132,27 @@ class LocalKimi(Orders):
         self.requests.append(exchange)
         del self.requests[:-_REQUESTS_KEPT]
         self._note()
+        self._tell(request, is_answered=False)
+        response = await self._respond(request, exchange, len(raw))
+        self._tell(request, is_answered=True)
+        return response
+
+    def _tell(self, request: web.Request, *, is_answered: bool) -> None:
+        try:
+            self._watcher("chat/completions", is_answered)
+        except ConnectionError:
+            break_connection(request, reset=True)
+            raise
+
+    async def _respond(
+        self, request: web.Request, exchange: Exchange, size_bytes: int
+    ) -> web.StreamResponse:
         faults = self._faults()
-        answer = self._answer(request, exchange.body, len(raw), faults)
+        answer = self._answer(request, exchange.body, size_bytes, faults)
         if isinstance(answer, Refusal):
             return await self._refuse(exchange, answer)
         envelope = self._envelope(exchange)
-        counted = answer.usage or _counted(answer, len(raw))
+        counted = answer.usage or _counted(answer, size_bytes)
         if not exchange.body.get("stream"):
             return await self._whole(exchange, envelope.completion(answer, counted), answer)
         streaming = Streaming(answer, envelope, counted, faults)

@@ -72,7 +72,7 @@ class Streaming:
         if end in (End.STALL, End.HANG):
             await asyncio.Event().wait()
         if end in (End.CUT, End.RESET):
-            _break(request, reset=end is End.RESET)
+            break_connection(request, reset=end is End.RESET)
 
     def _error(self) -> bytes:
         faults = self._faults
@@ -81,7 +81,8 @@ class Streaming:
         )
 
 
-def _break(request: web.Request, *, reset: bool) -> None:
+def break_connection(request: web.Request, *, reset: bool) -> None:
+    """Close the client's connection in the middle of whatever goes on there."""
     transport = request.transport
     if transport is None:
         return

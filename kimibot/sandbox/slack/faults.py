@@ -8,6 +8,10 @@ from typing import Any
 
 from kimibot.sandbox.slack.arguments import Arguments
 
+Watcher = Callable[[str, bool], None]
+"""Is told of a method twice: right before it is carried out, and right after, with True, before
+the answer goes out. A ConnectionError that it raises loses the call or its answer on the way."""
+
 
 @dataclass(slots=True)
 class Fault:
@@ -42,10 +46,11 @@ class Fault:
 
 
 class Faults:
-    """The orders that are still open, oldest first."""
+    """The orders that are still open, oldest first, and who watches all calls."""
 
     def __init__(self) -> None:
         self._orders: list[Fault] = []
+        self.watcher: Watcher = lambda *_: None
 
     def order(self, fault: Fault) -> None:
         self._orders.append(fault)

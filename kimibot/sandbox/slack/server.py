@@ -16,7 +16,7 @@ from kimibot.sandbox.slack.arguments import read_arguments
 from kimibot.sandbox.slack.control import Parts, Remote, perform
 from kimibot.sandbox.slack.delivery import Delivery, Parcel
 from kimibot.sandbox.slack.events import Event, EventSource
-from kimibot.sandbox.slack.faults import Faults
+from kimibot.sandbox.slack.faults import Faults, Watcher
 from kimibot.sandbox.slack.interactions import Interactions
 from kimibot.sandbox.slack.messages import Change
 from kimibot.sandbox.slack.methods import all_methods
@@ -56,6 +56,14 @@ class LocalSlack(PeopleControls, NetworkControls, Observations):
     def subscribe(self) -> AbstractAsyncContextManager[AsyncIterator[Change]]:
         """A stream of every message added, changed, deleted or shown to one person."""
         return self.parts.workspace.subscribe()
+
+    def watch(self, watcher: Watcher) -> None:
+        """Let it see, and lose on the way, all calls of the Web API from now on.
+
+        It takes the place of an earlier one. Calls that were ordered to fail without being
+        carried out, and those over a rate limit, are not seen.
+        """
+        self.parts.faults.watcher = watcher
 
 
 class LocalSlackControls(PeopleControls, NetworkControls, Observations):

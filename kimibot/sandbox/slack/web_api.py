@@ -101,10 +101,21 @@ class WebApi:
         await asyncio.sleep(before + self._workspace.options.api_latency_seconds)
         if failure is not None and not (failure.after_applied or failure.drops_response):
             return _failed(failure, applied=False)
-        response = self._carry_out(method, arguments)
+        response = self._watched(name, method, arguments)
         if after:
             await asyncio.sleep(after)
         return response if failure is None else _failed(failure, applied=response.applied)
+
+    def _watched(self, name: str, method: Method, arguments: Arguments) -> Response:
+        applied = False
+        try:
+            self._faults.watcher(name, False)
+            response = self._carry_out(method, arguments)
+            applied = response.applied
+            self._faults.watcher(name, True)
+        except ConnectionError:
+            return Response({}, status=0, applied=applied)
+        return response
 
     def _carry_out(self, method: Method, arguments: Arguments) -> Response:
         try:
