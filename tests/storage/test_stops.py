@@ -12,6 +12,7 @@ from kimibot.conversation import (
     Ending,
     Message,
     Outcome,
+    Placed,
     Reaction,
     Stop,
     StopCause,
@@ -284,3 +285,19 @@ async def test_deleting_one_of_our_other_messages_stops_nothing(
     await store.note_reply(claim, str(asked.turn_id), [ts(2)], NOW)
 
     assert await stops.forget(Deletion(THREAD, ts(3), is_ours=True), is_ask=False) == []
+
+
+async def test_what_is_deleted_while_it_is_being_answered_is_not_kept_as_it_was_sent(
+    store: Store, stops: StopStore, database: Database
+) -> None:
+    asked = await ask(store, 1)
+    claim = await claimed(store, asked.thread_id)
+    [row] = await store.recall(asked.thread_id)
+    await stops.forget(Deletion(THREAD, ts(1), says(1)), is_ask=True)
+
+    placed = (Placed(row.id, 1, "U1: my password is CANARY"),)
+    await keep(store, claim, Ending(Outcome.STOPPED, placed=placed))
+
+    async with database.reading() as connection:
+        rows = await connection.exec_driver_sql("SELECT * FROM messages")
+        assert "CANARY" not in str(rows.all())
