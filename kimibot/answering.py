@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from kimibot import history, texts
+from kimibot import texts
 from kimibot.assembling import Assembling
 from kimibot.attempt import Attempt
 from kimibot.conversation import (
@@ -19,7 +19,6 @@ from kimibot.conversation import (
     Claim,
     Delta,
     Ending,
-    Message,
     Remembered,
     Retry,
     Stop,
@@ -41,6 +40,7 @@ from kimibot.errors import (
 )
 from kimibot.lease import Lease
 from kimibot.live_reply import LiveReply
+from kimibot.recalling import Recalling, Rows, Sources
 from kimibot.reply_parts import Posted, Sure
 from kimibot.stop_signal import StopRequested, StopSignal
 from kimibot.views import Button
@@ -56,16 +56,13 @@ TAKE_BACK_SECONDS = 60.0
 MOST_TAKEOVERS = 3
 
 
-class Memory(Protocol):
+class Memory(Rows, Protocol):
     """What our rows hold of a thread. All raise DatabaseUnavailable."""
-
-    async def recall(self, thread_id: int) -> list[Remembered]: ...
-
-    async def add_messages(self, thread_id: int, messages: Sequence[Message]) -> None: ...
 
     async def note_reply(
         self, claim: Claim, turn_id: str, reply_ts: Sequence[str], shown_at: datetime
-    ) -> None: ...
+    ) -> None:
+        """Keep the parts posted so far. Raises ClaimLost when the thread is not ours any more."""
 
 
 class Model(Protocol):
@@ -96,18 +93,14 @@ class Model(Protocol):
     ) -> AbstractAsyncContextManager[AsyncIterator[Delta]]: ...
 
 
-class Workspace(Protocol):
-    """What Slack knows beyond our rows. `names` never fails: an unknown person is their id."""
+class Workspace(Sources, Protocol):
+    """What Slack knows beyond our rows."""
 
-    async def names(self, ids: Collection[str]) -> Mapping[str, str]: ...
+    async def find(self, thread: Thread, turn_id: str) -> Sequence[str]:
+        """The messages of a turn's reply, oldest first. Raises SlackError."""
 
-    async def read_thread(self, thread: Thread) -> list[Message]: ...
-
-    async def find(self, thread: Thread, turn_id: str) -> Sequence[str]: ...
-
-    async def tell(self, user: str, text: str) -> None: ...
-
-    def connected_since(self) -> float: ...
+    async def tell(self, user: str, text: str) -> None:
+        """A direct message. Raises SlackError."""
 
 
 class Replies(Protocol):
@@ -121,6 +114,7 @@ class Replies(Protocol):
         reply_ts: Sequence[str],
         on_posted: Posted,
         sure: Sure,
+        is_taken_over: bool,
     ) -> LiveReply: ...
 
 
@@ -150,7 +144,13 @@ class Answering:
         self._model = model
         self._workspace = workspace
         self._replies = replies
-        self._system_prompt = system_prompt
+        self._recalling = Recalling(
+            memory,
+            workspace,
+            system_prompt=system_prompt,
+            is_same_model=self._is_same_model,
+            now=now,
+        )
         self._limits = limits
         self._now = now
 
@@ -163,6 +163,7 @@ class Answering:
         """
         attempt = Attempt(claim, lease, signal)
         reply_ts = await self._parts_left(attempt)
+        attempt.earlier = await self._recalling.earlier_answer(claim)
         if attempt.turn.stop == Stop(StopCause.ASK_DELETED) and not reply_ts:
             attempt.stop(attempt.turn.stop)
             return self._ending(attempt)
@@ -204,7 +205,12 @@ class Answering:
 
         thread, turn = attempt.claim.thread, attempt.turn
         reply = self._replies(
-            thread, turn.id, reply_ts=reply_ts, on_posted=on_posted, sure=attempt.lease.sure
+            thread,
+            turn.id,
+            reply_ts=reply_ts,
+            on_posted=on_posted,
+            sure=attempt.lease.sure,
+            is_taken_over=turn.takeovers > 0,
         )
         if self._model.ahead:
             reply.wait_as(texts.waiting(self._model.ahead))
@@ -214,7 +220,7 @@ class Answering:
         try:
             if attempt.turn.stop is not None:
                 await self._stop(attempt, reply, attempt.turn.stop)
-            elif attempt.turn.takeovers >= MOST_TAKEOVERS:
+            elif _has_failed_too_often(attempt.turn):
                 await self._give_up(attempt, reply)
             elif self._is_too_old(attempt.turn):
                 await self._apologise(attempt, reply)
@@ -241,30 +247,7 @@ class Answering:
         await reply.finish(attempt.text, "\n".join(attempt.notes + _notes(answer)))
 
     async def _recall_and_ask(self, attempt: Attempt, reply: LiveReply) -> Answer:
-        return await self._ask(attempt, reply, await self._recall(attempt))
-
-    async def _recall(self, attempt: Attempt) -> list[Remembered]:
-        """Our rows of the thread; Slack fills in what was said when we were not there."""
-        claim = attempt.claim
-        remembered = await self._memory.recall(claim.thread_id)
-        if not self._has_gaps(claim, remembered):
-            return remembered
-        try:
-            said = await self._workspace.read_thread(claim.thread)
-        except SlackError as error:
-            log.warning("thread not read: %s", error, extra=attempt.ids)
-            attempt.notes.append(texts.HISTORY_UNREAD)
-            return remembered
-        await self._memory.add_messages(claim.thread_id, said)
-        return await self._memory.recall(claim.thread_id)
-
-    def _has_gaps(self, claim: Claim, remembered: Sequence[Remembered]) -> bool:
-        """The thread began before us, or something may have been said while we heard nothing."""
-        if all(message.ts != claim.thread.root_ts for message in remembered):
-            return True
-        open_ts = {turn.ts for turn in claim.turns}
-        known = [float(message.ts) for message in remembered if message.ts not in open_ts]
-        return bool(known) and max(known) < self._workspace.connected_since()
+        return await self._ask(attempt, reply, await self._recalling.recall(attempt))
 
     async def _ask(
         self, attempt: Attempt, reply: LiveReply, remembered: Sequence[Remembered]
@@ -289,7 +272,7 @@ class Answering:
         budget_tokens: int,
         max_completion_tokens: int | None = None,
     ) -> Answer:
-        attempt.reading = await self._read(attempt.claim, remembered, budget_tokens)
+        attempt.reading = await self._recalling.read(attempt.claim, remembered, budget_tokens)
         async with self._model.stream(
             attempt.reading.messages,
             max_completion_tokens=max_completion_tokens,
@@ -304,22 +287,12 @@ class Answering:
             raise NoText(code=answer.finish_reason or "", trace_id=answer.trace_id)
         return answer
 
-    async def _read(
-        self, claim: Claim, remembered: Sequence[Remembered], budget_tokens: int
-    ) -> history.Reading:
-        names = await self._workspace.names(history.people_in(remembered))
-        return history.read(
-            self._system_prompt,
-            remembered,
-            budget_tokens=budget_tokens,
-            name_of=lambda id_: names.get(id_, id_),
-            with_reasoning=self._is_same_model(claim),
-        )
-
     def _is_same_model(self, claim: Claim) -> bool:
-        return (claim.provider or self._model.provider, claim.model or self._model.model) == (
-            self._model.provider,
-            self._model.model,
+        """Whether the thread was answered by this model before, or never."""
+        model = self._model
+        return (claim.provider or model.provider, claim.model or model.model) == (
+            model.provider,
+            model.model,
         )
 
     def _is_too_old(self, turn: Turn) -> bool:
@@ -351,14 +324,16 @@ class Answering:
         return ""
 
     async def _apologise(self, attempt: Attempt, reply: LiveReply) -> None:
-        attempt.fail("too_old")
-        await reply.finish("", texts.TOO_OLD, _try_again(attempt.turn))
+        others = [turn.id for turn in attempt.claim.turns[1:] if not self._is_too_old(turn)]
+        attempt.fail_alone("too_old", others)
+        await reply.finish(attempt.text_to_keep, texts.TOO_OLD, _try_again(attempt.turn))
 
     async def _give_up(self, attempt: Attempt, reply: LiveReply) -> None:
         """Whatever ended those who tried might be this very turn: it must not go on for ever."""
-        attempt.fail("interrupted", attempt.turn.id)
+        others = [turn.id for turn in attempt.claim.turns[1:] if not _has_failed_too_often(turn)]
+        attempt.fail_alone("interrupted", others)
         note = texts.with_trace(texts.GIVEN_UP, attempt.turn.id)
-        await reply.finish("", note, _try_again(attempt.turn))
+        await reply.finish(attempt.text_to_keep, note, _try_again(attempt.turn))
 
     async def _explain(self, attempt: Attempt, reply: LiveReply, error: KimiError) -> None:
         """Kimi failed: what there is of the answer stays, our words go below it."""
@@ -366,18 +341,18 @@ class Answering:
         _log_failure(attempt, error)
         note = texts.failure(error, attempt.trace_id)
         button = _try_again(attempt.turn) if note.can_retry else None
-        await reply.finish(attempt.text, note.text, button)
+        await reply.finish(attempt.text_to_keep, note.text, button)
 
     async def _confess(self, attempt: Attempt, reply: LiveReply) -> None:
         attempt.fail("unforeseen", attempt.turn.id)
         note = texts.with_trace(texts.UNFORESEEN, attempt.turn.id)
-        await reply.finish(attempt.text, note, _try_again(attempt.turn))
+        await reply.finish(attempt.text_to_keep, note, _try_again(attempt.turn))
 
     async def _hand_over(self, attempt: Attempt, reply: LiveReply) -> None:
         """We are going down: say so below what there is; the next owner goes on in place."""
         with suppress(SlackError, TimeoutError):
             async with asyncio.timeout(LAST_WORDS_SECONDS):
-                await reply.finish(attempt.text, texts.RESTARTING)
+                await reply.finish(attempt.text_to_keep, texts.RESTARTING)
 
     async def _tell_the_asker(self, attempt: Attempt, error: SlackError) -> None:
         """Slack does not take the reply: the asker hears of it in a direct message."""
@@ -391,6 +366,10 @@ class Answering:
     def _ending(self, attempt: Attempt) -> Ending:
         model = self._model
         return attempt.ending(model.provider, model.model, model.effort)
+
+
+def _has_failed_too_often(turn: Turn) -> bool:
+    return turn.takeovers >= MOST_TAKEOVERS
 
 
 def _notes(answer: Answer) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -21,6 +22,7 @@ class Attempt:
     signal: StopSignal
     assembling: Assembling = field(default_factory=Assembling)
     reading: Reading | None = None
+    earlier: Answer | None = None
     notes: list[str] = field(default_factory=list)
     outcome: Outcome = Outcome.FAILED
     answer: Answer | None = None
@@ -31,6 +33,7 @@ class Attempt:
     shown_at: datetime | None = None
     first_delta_at: datetime | None = None
     last_delta_at: datetime | None = None
+    complete_at: datetime | None = None
 
     @property
     def turn(self) -> Turn:
@@ -40,6 +43,11 @@ class Attempt:
     def text(self) -> str:
         """The answer so far, as it is shown: endpoints have put blanks before the first word."""
         return self.assembling.content.lstrip()
+
+    @property
+    def text_to_keep(self) -> str:
+        """What readers have seen stays when this attempt has nothing to put in its place."""
+        return self.text or (self.earlier.content.lstrip() if self.earlier else "")
 
     @property
     def ids(self) -> dict[str, str]:
@@ -66,8 +74,13 @@ class Attempt:
         """The turn ends without a whole answer; what there is of it is kept as cut off."""
         self.outcome = Outcome.FAILED
         self.error_code = error_code
-        self.answer = self.assembling.cut() if self.text else None
+        self.answer = self.assembling.cut() if self.text else self.earlier
         self.trace_id = trace_id or self._own_trace_id()
+
+    def fail_alone(self, error_code: str, others: Sequence[str]) -> None:
+        """As `fail`, but for this turn only: the others stay open and get their answer."""
+        self.fail(error_code, self.turn.id)
+        self.left_open = tuple(others)
 
     def stop(self, stop: Stop) -> None:
         """The turn ends as it stands. What was taken out of the thread is not kept either."""
@@ -100,6 +113,7 @@ class Attempt:
             first_delta_at=self.first_delta_at,
             last_delta_at=self.last_delta_at,
             left_open=self.left_open,
+            complete_at=self.complete_at,
         )
 
     def _not_stopped_with_it(self, stop: Stop) -> tuple[str, ...]:

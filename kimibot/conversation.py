@@ -54,6 +54,7 @@ class Us:
     user_id: str
     bot_id: str
     app_id: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +253,8 @@ class Claim:
     """The lease on a thread for the length of a turn. `turns` are all its open ones, oldest first.
 
     Every write under the claim names `fence`: once another owner has claimed the thread, the
-    number differs and the write is refused.
+    number differs and the write is refused. `complete_at` is the last time at which we surely had
+    all that was said, None if that was never looked at.
     """
 
     thread: Thread
@@ -261,6 +263,7 @@ class Claim:
     turns: tuple[Turn, ...]
     provider: str = ""
     model: str = ""
+    complete_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,4 +316,5 @@ class Ending:
     shown_at: datetime | None = None
     first_delta_at: datetime | None = None
     last_delta_at: datetime | None = None
+    complete_at: datetime | None = None
     left_open: tuple[str, ...] = ()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol
+from contextlib import suppress
+from functools import partial
+from typing import Protocol, TypeVar
 
 from kimibot.budget import Urgency, Wish
 from kimibot.conversation import Thread
@@ -12,7 +14,9 @@ from kimibot.errors import FateUnknown, MessageGone, NotConnected, RateLimited
 from kimibot.pacing import Pacing, now
 from kimibot.views import View
 
-DELETE_PAUSE_SECONDS = 1.0
+PAUSE_SECONDS = 1.0
+
+Found = TypeVar("Found")
 
 
 class Messages(Protocol):
@@ -49,6 +53,8 @@ class ReplyParts:
         on_posted: Posted,
         sure: Sure,
         reply_ts: Sequence[str],
+        is_taken_over: bool = False,
+        settle_seconds: float = 0.0,
     ) -> None:
         self._thread = thread
         self._turn_id = turn_id
@@ -58,6 +64,9 @@ class ReplyParts:
         self._sure = sure
         self._ts = list(reply_ts)
         self._is_in_doubt = False
+        self._settle_seconds = settle_seconds
+        self._unsettled_since = now() if is_taken_over else None
+        self._views: dict[str, View] = {}
 
     @property
     def ts(self) -> tuple[str, ...]:
@@ -75,7 +84,13 @@ class ReplyParts:
     async def edit(self, part: int, view: View) -> None:
         """Make a part show this. The caller has the slot."""
         await self._sure()
-        await self._messages.edit(self._thread, self._ts[part], view)
+        ts = self._ts[part]
+        try:
+            await self._messages.edit(self._thread, ts, view)
+        except FateUnknown:
+            self._unsettled_since = now()
+            raise
+        self._views[ts] = view
 
     async def post(self, view: View) -> None:
         """Post one more part. The caller has the slot.
@@ -86,16 +101,16 @@ class ReplyParts:
         try:
             ts = await self._messages.post(self._thread, view, self._turn_id, len(self._ts) + 1)
         except FateUnknown:
-            self._is_in_doubt = True
+            self._is_in_doubt, self._unsettled_since = True, now()
             raise
-        self._is_in_doubt = False
+        self._is_in_doubt, self._views[ts] = False, view
         await self._add(ts)
 
     async def adopt(self) -> bool:
         """If a post got no response, look for it in the thread: True when it was there."""
         if not self._is_in_doubt:
             return False
-        found = await self._messages.find(self._thread, self._turn_id)
+        found = await self._find()
         self._is_in_doubt = False
         unknown = [ts for ts in found if ts not in self._ts]
         if unknown:
@@ -110,19 +125,52 @@ class ReplyParts:
         if ts in self._ts:
             self._ts.remove(ts)
             await self._on_posted(self._ts)
+        await self._take_out(ts)
+
+    async def settle(self) -> None:
+        """See to it that the thread shows these parts, exactly and nothing else.
+
+        A call without a response, ours or that of an owner whose turn we took over, may be applied
+        late, and then undo a newer one. So when it can't be applied any more, what is too much is
+        taken out, and what should be shown is sent once again.
+        """
+        if self._unsettled_since is None:
+            return
+        await asyncio.sleep(self._unsettled_since + self._settle_seconds - now())
+        for ts in await self._until_answered(self._find):
+            if ts not in self._ts:
+                await self._take_out(ts)
+        for ts in self._ts:
+            with suppress(MessageGone):  # somebody did not want it
+                await self._until_answered(partial(self._show_again, ts))
+        self._unsettled_since = None
+
+    async def _find(self) -> Sequence[str]:
+        return await self._messages.find(self._thread, self._turn_id)
+
+    async def _show_again(self, ts: str) -> None:
+        await self._pacing.call("chat.update")
+        await self._sure()
+        await self._messages.edit(self._thread, ts, self._views[ts])
+
+    async def _take_out(self, ts: str) -> None:
+        with suppress(MessageGone):
+            await self._until_answered(partial(self._delete, ts))
+
+    async def _delete(self, ts: str) -> None:
+        await self._pacing.call("chat.delete")
+        await self._sure()
+        await self._messages.delete(self._thread, ts)
+
+    async def _until_answered(self, call: Callable[[], Awaitable[Found]]) -> Found:
+        """Try what may be done twice until Slack has answered."""
         while True:
-            await self._pacing.call("chat.delete")
-            await self._sure()
             try:
-                await self._messages.delete(self._thread, ts)
+                return await call()
             except RateLimited:
                 continue  # the method is held: the next slot comes when Slack allows it
             except (FateUnknown, NotConnected):
-                await asyncio.sleep(DELETE_PAUSE_SECONDS)
-                continue
-            except MessageGone:
-                pass
-            return
+                await asyncio.sleep(PAUSE_SECONDS)
 
     async def _add(self, ts: str) -> None:
         self._ts.append(ts)

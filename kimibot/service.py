@@ -25,10 +25,7 @@ from kimibot.answering import Answering, Limits
 from kimibot.background import Background
 from kimibot.buttons import Buttons
 from kimibot.conversation import Thread, Us
-from kimibot.errors import (
-    BadSettings,
-    StorageError,
-)
+from kimibot.errors import StorageError
 from kimibot.kimi.client import Kimi, OnError, open_kimi
 from kimibot.kimi.reading import Limits as KimiLimits
 from kimibot.lease import LeaseTimes
@@ -49,7 +46,7 @@ from kimibot.slack.reactions import SlackReactions
 from kimibot.slack.socket import Hearing, Socket
 from kimibot.slack.web_api import WebApi, open_web_api
 from kimibot.slack.workspace import SlackWorkspace
-from kimibot.starting import allow_open_files, checked
+from kimibot.starting import allow_open_files, checked, log_start
 from kimibot.stopping import Stopping
 from kimibot.storage.engine import Database
 from kimibot.storage.stop_store import StopStore
@@ -113,6 +110,7 @@ async def open_bot(settings: Settings, pacing: Pacing | None = None) -> AsyncIte
     async with AsyncExitStack() as stack:
         allow_open_files(settings.kimi_concurrency)
         bot = await _assemble(settings, pacing or Pacing(), stack)
+        log_start(settings, bot.us)
         running = asyncio.create_task(bot.worker.run())
         stack.push_async_callback(_stop, bot.worker, running)
         await _listen(bot, stack)
@@ -121,11 +119,13 @@ async def open_bot(settings: Settings, pacing: Pacing | None = None) -> AsyncIte
 
 async def drain(bot: Bot) -> None:
     """Stop taking, let what runs end, hand the rest over."""
-    log.info("draining")
+    seconds = bot.settings.drain_seconds
+    log.info("draining, for at most %g s", seconds, extra={"running": bot.worker.running})
     bot.is_draining = True
     if bot.socket is not None:
         await bot.socket.close()
-    await bot.worker.drain(bot.settings.drain_seconds)
+    await bot.worker.drain(seconds)
+    log.info("drained", extra={"running": bot.worker.running})
 
 
 async def _assemble(settings: Settings, pacing: Pacing, stack: AsyncExitStack) -> Bot:
@@ -147,7 +147,9 @@ async def _assemble(settings: Settings, pacing: Pacing, stack: AsyncExitStack) -
         memory=store,
         model=kimi,
         workspace=workspace,
-        replies=partial(_open_reply, messages, pacing, metrics.text_shown),
+        replies=partial(
+            _open_reply, messages, pacing, metrics.text_shown, 2 * settings.slack_timeout_seconds
+        ),
         system_prompt=_system_prompt(settings),
         limits=_limits(settings),
         now=_now,
@@ -219,12 +221,14 @@ def _open_reply(
     messages: SlackMessages,
     pacing: Pacing,
     on_shown: Callable[[int], None],
+    settle_seconds: float,
     thread: Thread,
     turn_id: str,
     *,
     reply_ts: Sequence[str],
     on_posted: Posted,
     sure: Sure,
+    is_taken_over: bool,
 ) -> LiveReply:
     return LiveReply(
         thread,
@@ -236,6 +240,8 @@ def _open_reply(
         on_posted=on_posted,
         sure=sure,
         reply_ts=reply_ts,
+        is_taken_over=is_taken_over,
+        settle_seconds=settle_seconds,
         on_shown=on_shown,
         stop_button=Button(texts.STOP, texts.STOP_LABEL, turn_id),
     )
@@ -328,13 +334,11 @@ async def _listen(bot: Bot, stack: AsyncExitStack) -> None:
         metrics=bot.metrics,
         slack_events=slack_events,
     )
-    try:
-        bot.port = await stack.enter_async_context(serving)
-    except OSError as error:
-        raise BadSettings([f"PORT: can't listen on {settings.host}:{settings.port}"]) from error
-    log.info("listening on %s:%s", settings.host, bot.port)
     if bot.socket is not None:
         stack.push_async_callback(bot.socket.close)
+    bot.port = await stack.enter_async_context(serving)
+    log.info("listening on %s:%s", settings.host, bot.port)
+    if bot.socket is not None:
         await bot.socket.open()
 
 

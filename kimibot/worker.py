@@ -10,13 +10,15 @@ from typing import Protocol
 
 from kimibot.answering import DRAINING
 from kimibot.conversation import Claim, Ending, Outcome, TurnToStop, Usage
-from kimibot.errors import ClaimLost, DatabaseUnavailable, SlackError
+from kimibot.errors import ClaimLost, DatabaseUnavailable, SlackError, StorageError
 from kimibot.lease import Lease, LeaseTimes
 from kimibot.stop_signal import StopSignal
 
 log = logging.getLogger(__name__)
 
 CLAIM_LOST = "claim lost"
+HAND_OVER_SECONDS = 10.0
+"""So long a turn has to say its last words and to go back to the queue; then its lease lapses."""
 
 
 class Journal(Protocol):
@@ -92,12 +94,18 @@ class Worker:
         else:
             self.wake(wanted.thread_id)
 
+    @property
+    def running(self) -> int:
+        """How many turns are being answered here."""
+        return len(self._fences)
+
     async def run(self) -> None:
         """Sweep, renew and look for stops until `stop`."""
+        times = self._times
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._sweep())
-            group.create_task(self._look_for_stops())
-            group.create_task(self._renew_claims())
+            group.create_task(self._repeat(self._sweep, times.sweep_seconds))
+            group.create_task(self._repeat(self._look_for_stops, times.stop_seconds))
+            group.create_task(self._repeat(self._renew, times.renew_seconds))
 
     def stop(self) -> None:
         """Let `run` end, after what it is asking the database just now."""
@@ -112,57 +120,42 @@ class Worker:
         await self._wait_for_threads(seconds)
         for task in self._threads.values():
             task.cancel(DRAINING)
-        await self._wait_for_threads(None)
+        await self._wait_for_threads(HAND_OVER_SECONDS)
 
     async def _wait_for_threads(self, seconds: float | None) -> None:
         if self._threads:
             await asyncio.wait(list(self._threads.values()), timeout=seconds)
 
-    async def _sweep(self) -> None:
+    async def _repeat(self, look: Callable[[], Awaitable[None]], seconds: float) -> None:
+        """Look now and again. One that ended would leave turns without an owner, unnoticed."""
         while not self._stopped.is_set():
             try:
-                for thread_id in await self._journal.claimable():
-                    self.wake(thread_id)
-                await self._share_budgets()
-            except DatabaseUnavailable as error:
-                log.warning("sweep: %s", error)
-            await self._pause(self._times.sweep_seconds)
+                await look()
+            except StorageError as error:
+                log.warning("%s: %s", look.__name__.strip("_"), error)
+            except Exception:  # whatever it is, the next look may succeed
+                log.exception("%s failed", look.__name__.strip("_"))
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._stopped.wait()
 
-    async def _share_budgets(self) -> None:
-        """Slack's limits are the workspace's: those who work there now divide them."""
-        if self._fences:
+    async def _sweep(self) -> None:
+        for thread_id in await self._journal.claimable():
+            self.wake(thread_id)
+        if self._fences:  # Slack's limits are the workspace's: those who work there divide them
             self._divide(await self._journal.live_owners())
 
     async def _look_for_stops(self) -> None:
         """Stops that another replica has heard of, for turns that run here."""
-        while not self._stopped.is_set():
-            await self._pause(self._times.stop_seconds)
-            try:
-                wanted = await self._journal.stops_requested(dict(self._fences))
-            except DatabaseUnavailable as error:
-                log.warning("stops: %s", error)
-                continue
-            for turn in wanted:
-                self.stop_turn(turn)
+        for turn in await self._journal.stops_requested(dict(self._fences)):
+            self.stop_turn(turn)
 
-    async def _renew_claims(self) -> None:
-        while not self._stopped.is_set():
-            await self._pause(self._times.renew_seconds)
-            if self._fences:
-                await self._renew(dict(self._fences))
-
-    async def _pause(self, seconds: float) -> None:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._stopped.wait()
-
-    async def _renew(self, fences: Mapping[int, int]) -> None:
-        held_until = self._held_until()
-        try:
-            held = await self._journal.renew(self._owner, fences, self._times.lease_seconds)
-        except DatabaseUnavailable as error:
-            log.warning("renew: %s", error)
+    async def _renew(self) -> None:
+        fences = dict(self._fences)
+        if not fences:
             return
+        held_until = self._held_until()
+        held = await self._journal.renew(self._owner, fences, self._times.lease_seconds)
         for thread_id, fence in fences.items():
             if self._fences.get(thread_id) != fence:
                 continue
@@ -180,7 +173,7 @@ class Worker:
                 if thread_id not in self._woken:
                     return
         except (DatabaseUnavailable, SlackError) as error:
-            log.warning("turn left to the next sweep: %s", error)
+            log.warning("turn left until its lease lapses: %s", error)
         except ClaimLost as error:
             log.warning("turn dropped: %s", error)
         except Exception:  # the top of the task: nobody else would hear of it

@@ -17,7 +17,8 @@ THREAD = Thread(team="T0TEAM", channel="C0DEV", root_ts="1700000000.000100")
 class Channel:
     """A thread as its readers see it. `faults` are raised in turn, one a call of that method.
 
-    A fault in `lost` is raised after the call was applied: its response did not arrive.
+    A fault in `lost` is raised after the call was applied: its response did not arrive. One in
+    `late` is raised at once, and the call applied so many seconds later all the same.
     """
 
     latency_seconds: float = 0.03
@@ -27,6 +28,7 @@ class Channel:
     history: list[tuple[float, str, View]] = field(default_factory=list)
     faults: dict[str, list[SlackError]] = field(default_factory=dict)
     lost: dict[str, list[SlackError]] = field(default_factory=dict)
+    late: dict[str, list[tuple[SlackError, float]]] = field(default_factory=dict)
     busy: int = 0
     most_at_once: int = 0
 
@@ -59,6 +61,10 @@ class Channel:
         try:
             await asyncio.sleep(self.latency_seconds)
             self._raise_next(self.faults, name)
+            if self.late.get(name):
+                error, seconds = self.late[name].pop(0)
+                asyncio.get_running_loop().call_later(seconds, apply)
+                raise error
             apply()
             self.history.append((asyncio.get_running_loop().time(), ts, view))
             self._raise_next(self.lost, name)
@@ -68,6 +74,11 @@ class Channel:
     def _raise_next(self, faults: dict[str, list[SlackError]], name: str) -> None:
         if faults.get(name):
             raise faults[name].pop(0)
+
+    def put(self, ts: str, view: View, turn_id: str) -> None:
+        """A part that an earlier attempt has left."""
+        self.shown[ts] = view
+        self.marks[ts] = (turn_id, 1)
 
     def edited_at(self) -> list[float]:
         """When messages were edited, in order."""

@@ -204,6 +204,7 @@ class Stage:
         reply_ts: Sequence[str],
         on_posted: Posted,
         sure: Sure,
+        is_taken_over: bool,
     ) -> LiveReply:
         return LiveReply(
             thread,
@@ -465,6 +466,34 @@ async def test_after_a_gap_in_our_hearing_the_thread_is_read_again() -> None:
 
 
 @in_virtual_time
+async def test_a_remark_after_the_gap_does_not_hide_what_was_missed_in_it() -> None:
+    heard = replace(ROOT, id=2, ts="1700008000.000100", author="U0BO")
+    ask = replace(ROOT, id=3, ts="1700009999.000100")
+    stage = Stage(said("I see."), memory=Memory([ROOT, heard, ask]))
+    stage.workspace.since = 1700005000.0
+    before = datetime.fromtimestamp(1700000100, UTC)
+
+    ending = await stage.answer(
+        replace(CLAIM, turns=(replace(TURN, ts=ask.ts),), complete_at=before)
+    )
+
+    assert stage.workspace.reads == 1
+    assert ending.complete_at == AT
+
+
+@in_virtual_time
+async def test_a_gap_that_could_not_be_filled_is_looked_at_again_next_time() -> None:
+    ask = replace(ROOT, id=3, ts="1700009999.000100")
+    stage = Stage(said("I guess."), memory=Memory([ROOT, ask]))
+    stage.workspace.since = 1700005000.0
+    stage.workspace.unreadable = FateUnknown("conversations.replies", "timeout")
+
+    ending = await stage.answer(replace(CLAIM, turns=(replace(TURN, ts=ask.ts),)))
+
+    assert ending.complete_at is None
+
+
+@in_virtual_time
 async def test_an_unreadable_history_is_admitted_in_the_answer() -> None:
     ask = replace(ROOT, id=2, ts="1700000005.000100")
     stage = Stage(said("I guess."), memory=Memory([ask]))
@@ -487,6 +516,57 @@ async def test_an_ask_that_waited_too_long_gets_an_apology_with_a_button() -> No
     assert stage.has_button
     assert (ending.outcome, ending.error_code) == (Outcome.FAILED, "too_old")
     assert stage.model.requests == []
+
+
+@in_virtual_time
+async def test_a_fresh_ask_is_not_merged_into_the_apology_for_an_old_one() -> None:
+    stage = Stage()
+    stage.now = AT + timedelta(seconds=1801)
+    fresh = replace(TURN, id="turn-2", ts="1700001700.000100", accepted_at=stage.now)
+    old = replace(TURN, id="turn-3", ts="1700000002.000100")
+
+    ending = await stage.answer(replace(CLAIM, turns=(TURN, old, fresh)))
+
+    assert stage.note == texts.TOO_OLD
+    assert ending.left_open == ("turn-2",)
+
+
+CUT = Remembered(
+    9,
+    "1700000001.000100",
+    Speaker.US,
+    "",
+    "What there was",
+    place=2,
+    raw={"role": "assistant", "content": "What there was"},
+)
+TRIED_AGAIN = replace(TURN, attempt=2, reply_ts=(CUT.ts,))
+
+
+@in_virtual_time
+async def test_what_readers_have_seen_stays_when_the_next_try_fails_too() -> None:
+    stage = Stage([Busy()], memory=Memory([replace(ROOT, place=1, sent="Ana: Why?"), CUT]))
+    stage.channel.put(CUT.ts, View("What there was"), "turn-1")
+
+    ending = await stage.answer(replace(CLAIM, turns=(TRIED_AGAIN,)))
+
+    assert stage.channel.bodies() == ["What there was"]
+    assert "busy right now" in stage.note
+    assert ending.answer is not None
+    assert ending.answer.content == "What there was"
+    assert ending.answer.finish_reason is None
+
+
+@in_virtual_time
+async def test_the_next_try_does_not_read_what_the_one_before_has_said() -> None:
+    stage = Stage(said("Whole."), memory=Memory([replace(ROOT, place=1, sent="Ana: Why?"), CUT]))
+    stage.channel.put(CUT.ts, View("What there was"), "turn-1")
+
+    await stage.answer(replace(CLAIM, turns=(TRIED_AGAIN,)))
+
+    [request] = stage.model.requests
+    assert [message["role"] for message in request] == ["system", "user"]
+    assert stage.channel.bodies() == ["Whole."]
 
 
 @in_virtual_time

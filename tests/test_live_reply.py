@@ -19,7 +19,7 @@ from kimibot.errors import (
 )
 from kimibot.live_reply import LiveReply
 from kimibot.pacing import Pacing, now
-from kimibot.views import Button, Style
+from kimibot.views import Button, Style, View
 from tests.fakes import THREAD, Channel, Posted, SplitEvery, at_once, forget, sign
 from tests.virtual_time import in_virtual_time
 
@@ -34,6 +34,7 @@ def open_reply(
     reply_ts: Sequence[str] = (),
     on_posted: Posted = forget,
     on_shown: Callable[[int], None] = lambda _: None,
+    is_taken_over: bool = False,
 ) -> LiveReply:
     return LiveReply(
         THREAD,
@@ -46,6 +47,8 @@ def open_reply(
         sure=at_once,
         reply_ts=reply_ts,
         on_shown=on_shown,
+        is_taken_over=is_taken_over,
+        settle_seconds=16,
     )
 
 
@@ -216,6 +219,70 @@ async def test_an_edit_is_tried_again_while_slack_can_not_be_reached() -> None:
         await reply.finish("there")
 
     assert channel.bodies() == ["there"]
+
+
+@in_virtual_time
+async def test_an_edit_that_is_applied_late_does_not_undo_the_last_one() -> None:
+    channel = Channel(late={"edit": [(FateUnknown("chat.update", "timeout"), 10.0)]})
+    async with open_reply(channel) as reply:
+        await asyncio.sleep(0.1)
+        reply.show("early words ")
+        await asyncio.sleep(1)
+        await reply.finish("early words and the rest")
+    await asyncio.sleep(30)
+
+    assert channel.bodies() == ["early words and the rest"]
+
+
+@in_virtual_time
+async def test_a_post_that_is_applied_late_does_not_stay_beside_the_reply() -> None:
+    channel = Channel(late={"post": [(FateUnknown("chat.postMessage", "timeout"), 12.0)]})
+    async with open_reply(channel) as reply:
+        await reply.finish("once")
+    await asyncio.sleep(30)
+
+    assert channel.bodies() == ["once"]
+
+
+@in_virtual_time
+async def test_what_the_owner_before_sends_after_a_take_over_is_put_right() -> None:
+    channel = Channel()
+    async with open_reply(channel) as before:
+        await before.finish("half of")
+    async with open_reply(channel, reply_ts=before.reply_ts, is_taken_over=True) as reply:
+        finishing = asyncio.create_task(reply.finish("half of it, and the rest"))
+        await asyncio.sleep(3)
+        stray = await channel.post(THREAD, View("stray"), "turn-1", 2)
+        await channel.edit(THREAD, before.reply_ts[0], View("half of"))
+        await finishing
+
+    assert channel.bodies() == ["half of it, and the rest"]
+    assert stray not in channel.shown
+
+
+@in_virtual_time
+async def test_a_reply_whose_calls_were_all_answered_is_not_sent_again() -> None:
+    channel = Channel()
+    async with open_reply(channel) as reply:
+        await asyncio.sleep(0.1)
+        finished_at = now()
+        await reply.finish("fine")
+
+    assert now() - finished_at < 0.1
+
+
+@in_virtual_time
+async def test_plain_text_keeps_its_button_unless_slack_refuses_that_too() -> None:
+    refused = BlocksRefused("chat.update", "invalid_blocks")
+    for refusals in (1, 2):
+        channel = Channel(faults={"edit": [refused] * refusals})
+        async with open_reply(channel) as reply:
+            await asyncio.sleep(0.1)
+            await reply.finish("half", "cut off", BUTTON)
+
+        [view] = channel.shown.values()
+        assert (view.style, view.body, view.note) == (Style.PLAIN, "half", "cut off")
+        assert view.button == (BUTTON if refusals == 1 else None)
 
 
 @in_virtual_time

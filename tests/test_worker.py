@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from kimibot.conversation import Claim, Ending, Outcome, Stop, StopCause, Turn, TurnToStop
-from kimibot.errors import ClaimLost, DatabaseUnavailable
+from kimibot.errors import ClaimLost, DatabaseUnavailable, StorageError
 from kimibot.lease import Lease, LeaseTimes
 from kimibot.stop_signal import StopRequested, StopSignal
 from kimibot.worker import Worker
@@ -32,6 +32,7 @@ class Journal:
     lost: set[int] = field(default_factory=set)
     down: int = 0
     owners: int = 1
+    faults: list[Exception] = field(default_factory=list)
     divided: list[int] = field(default_factory=list)
     stops: list[TurnToStop] = field(default_factory=list)
 
@@ -39,6 +40,8 @@ class Journal:
         return self.owners
 
     async def claimable(self) -> list[int]:
+        if self.faults:
+            raise self.faults.pop(0)
         return [thread for thread, asks in self.queued.items() if asks]
 
     async def claim(self, thread_id: int, owner: str, lease_seconds: float) -> Claim | None:
@@ -194,6 +197,19 @@ async def test_an_ending_is_kept_as_soon_as_the_database_is_back() -> None:
 
     assert journal.ended == [("a", Outcome.ANSWERED)]
     assert answers.started == [("a",)]
+
+
+@in_virtual_time
+async def test_no_fault_of_the_database_ends_the_sweep() -> None:
+    journal, answers = Journal(), Answers()
+    async with running(journal, answers):
+        for fault in (StorageError("read-only"), DatabaseUnavailable(), ValueError("a bug")):
+            journal.faults.append(fault)
+        await asyncio.sleep(7)
+        journal.queued[1] = ["a"]
+        await asyncio.sleep(4)
+
+    assert journal.ended == [("a", Outcome.ANSWERED)]
 
 
 @in_virtual_time

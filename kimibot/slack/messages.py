@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kimibot.conversation import Thread
 from kimibot.pacing import Pacing
 from kimibot.slack.markdown import notification, plain
 from kimibot.slack.web_api import WebApi
-from kimibot.views import Style, View
+from kimibot.views import Button, Style, View
 
 METADATA_TYPE = "kimibot_reply"
 MOST_TEXT_CHARACTERS = 4_000
@@ -91,7 +91,10 @@ def _content(view: View) -> dict[str, Any]:
     """
     if view.style is Style.PLAIN:
         note = plain(view.note)[: MOST_TEXT_CHARACTERS - len(view.body) - 2]
-        return {"text": "\n\n".join(text for text in (view.body, note) if text)}
+        text = "\n\n".join(text for text in (view.body, note) if text)
+        return (
+            {"text": text, "blocks": _plain_blocks(view, text)} if view.button else {"text": text}
+        )
     text = notification(view.body or view.note)
     return {"text": text, "blocks": _blocks(view)}
 
@@ -103,14 +106,37 @@ def _blocks(view: View) -> list[dict[str, Any]]:
     if view.note:
         blocks.append(_note(view.note))
     if view.button:
-        button = {
-            "type": "button",
-            "text": {"type": "plain_text", "text": view.button.label},
-            "action_id": view.button.action,
-            "value": view.button.value,
-        }
-        blocks.append({"type": "actions", "elements": [button]})
+        blocks.append(_actions(view.button))
     return blocks
+
+
+def _plain_blocks(view: View, text: str) -> list[dict[str, Any]]:
+    """A button needs blocks; these are the simplest that there are."""
+    sections = [
+        {"type": "section", "text": {"type": "mrkdwn", "text": piece, "verbatim": True}}
+        for piece in _pieces(text)
+    ]
+    return [*sections, _actions(view.button)] if view.button else sections
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Not within an escaped sign: what follows the cut begins a line or a word."""
+    while len(text) > _NOTE_CHARACTERS:
+        end = max(text.rfind("\n", 1, _NOTE_CHARACTERS), text.rfind(" ", 1, _NOTE_CHARACTERS))
+        end = end if end > 0 else _NOTE_CHARACTERS
+        yield text[:end]
+        text = text[end:]
+    yield text
+
+
+def _actions(button: Button) -> dict[str, Any]:
+    element = {
+        "type": "button",
+        "text": {"type": "plain_text", "text": button.label},
+        "action_id": button.action,
+        "value": button.value,
+    }
+    return {"type": "actions", "elements": [element]}
 
 
 def _note(note: str) -> dict[str, Any]:

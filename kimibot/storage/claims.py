@@ -66,6 +66,7 @@ _TAKE = (
         threads.c.fence,
         threads.c.provider,
         threads.c.model,
+        threads.c.complete_at,
     )
 )
 _START = (
@@ -97,6 +98,9 @@ _LET_GO_AFTER_MODEL = _LET_GO.values(
     provider=bindparam("last_provider"),
     model=bindparam("last_model"),
     effort=bindparam("last_effort"),
+    complete_at=func.coalesce(
+        bindparam("complete", type_=threads.c.complete_at.type), threads.c.complete_at
+    ),
 )
 _RENEW = (
     update(threads)
@@ -185,7 +189,7 @@ async def claim(
         await _let_go(connection, thread_id, row.fence)
         return None
     thread = Thread(row.team, row.channel, row.root_ts)
-    return Claim(thread, thread_id, row.fence, started, row.provider, row.model)
+    return Claim(thread, thread_id, row.fence, started, row.provider, row.model, row.complete_at)
 
 
 async def renew(
@@ -271,6 +275,7 @@ async def _let_go(
     if ending is None or not ending.provider:
         return (await connection.execute(_LET_GO, values)).rowcount == 1
     last = {
+        "complete": ending.complete_at,
         "last_provider": ending.provider,
         "last_model": ending.model,
         "last_effort": ending.effort,

@@ -48,6 +48,7 @@ threads = Table(
     Column("provider", AnyText, nullable=False, server_default=""),
     Column("model", AnyText, nullable=False, server_default=""),
     Column("effort", AnyText, nullable=False, server_default=""),
+    Column("complete_at", UtcDateTime),
     UniqueConstraint("team", "channel", "root_ts"),
     # A number that is given twice would let the claim on a removed thread pass for one on the new.
     sqlite_autoincrement=True,

@@ -42,6 +42,7 @@ def create_threads() -> None:
         sa.Column("provider", sa.Text(), server_default="", nullable=False),
         sa.Column("model", sa.Text(), server_default="", nullable=False),
         sa.Column("effort", sa.Text(), server_default="", nullable=False),
+        sa.Column("complete_at", sa.DateTime(timezone=True), nullable=True),
         sa.PrimaryKeyConstraint("id", name="pk_threads"),
         sa.UniqueConstraint("team", "channel", "root_ts", name="uq_threads_team_channel_root_ts"),
         sqlite_autoincrement=True,

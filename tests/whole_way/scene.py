@@ -142,6 +142,7 @@ def bot_environment(
         "KIMI_MAX_RETRIES": "1",
         "DATABASE_URL": f"sqlite:///{folder}/bot.db",
         "KIMIBOT_SWEEP_SECONDS": "0.5",
+        "KIMIBOT_SLACK_TIMEOUT_SECONDS": "2",
         "PORT": "0",
     }
 

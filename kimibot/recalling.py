@@ -1,0 +1,109 @@
+"""What a turn has to know: our rows of the thread, what Slack can add, and the names of all."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from kimibot import history, texts
+from kimibot.attempt import Attempt
+from kimibot.conversation import Answer, Claim, Message, Remembered, Speaker, Thread
+from kimibot.errors import SlackError
+
+log = logging.getLogger(__name__)
+
+
+class Rows(Protocol):
+    """What is kept of a thread. Both raise DatabaseUnavailable."""
+
+    async def recall(self, thread_id: int) -> list[Remembered]:
+        """All its messages: what was sent to the model in that order, then the rest by time."""
+
+    async def add_messages(self, thread_id: int, messages: Sequence[Message]) -> None:
+        """Keep those that are not there yet."""
+
+
+class Sources(Protocol):
+    """What Slack can add."""
+
+    async def names(self, ids: Collection[str]) -> Mapping[str, str]:
+        """Names of people, as far as they are to be had soon. Never fails."""
+
+    async def read_thread(self, thread: Thread) -> list[Message]:
+        """All that others have said in it, oldest first. Raises SlackError."""
+
+    def connected_since(self) -> float:
+        """Since when we have heard every event, in seconds since the epoch."""
+
+
+class Recalling:
+    """Reads a thread for the model, without a hole as far as Slack allows."""
+
+    def __init__(
+        self,
+        rows: Rows,
+        sources: Sources,
+        *,
+        system_prompt: str,
+        is_same_model: Callable[[Claim], bool],
+        now: Callable[[], datetime],
+    ) -> None:
+        self._rows = rows
+        self._sources = sources
+        self._system_prompt = system_prompt
+        self._is_same_model = is_same_model
+        self._now = now
+
+    async def recall(self, attempt: Attempt) -> list[Remembered]:
+        """Our rows of the thread; Slack fills in what was said when we were not there."""
+        claim, looked_at = attempt.claim, self._now()
+        remembered = await self._rows.recall(claim.thread_id)
+        if self._has_gaps(claim, remembered):
+            try:
+                said = await self._sources.read_thread(claim.thread)
+            except SlackError as error:
+                log.warning("thread not read: %s", error, extra=attempt.ids)
+                attempt.notes.append(texts.HISTORY_UNREAD)
+                return remembered
+            await self._rows.add_messages(claim.thread_id, said)
+            remembered = await self._rows.recall(claim.thread_id)
+        attempt.complete_at = looked_at
+        return remembered
+
+    async def read(
+        self, claim: Claim, remembered: Sequence[Remembered], budget_tokens: int
+    ) -> history.Reading:
+        """What is sent to the model, within the budget."""
+        names = await self._sources.names(history.people_in(remembered))
+        return history.read(
+            self._system_prompt,
+            remembered,
+            budget_tokens=budget_tokens,
+            name_of=lambda id_: names.get(id_, id_),
+            with_reasoning=self._is_same_model(claim),
+            open_ts={turn.ts for turn in claim.turns},
+            replaced_ts={ts for turn in claim.turns for ts in turn.reply_ts},
+        )
+
+    async def earlier_answer(self, claim: Claim) -> Answer | None:
+        """What an earlier attempt of the oldest turn has said before it was cut off."""
+        reply_ts = claim.turns[0].reply_ts
+        if claim.turns[0].attempt == 1 or not reply_ts:
+            return None
+        for message in await self._rows.recall(claim.thread_id):
+            if message.speaker is Speaker.US and message.ts in reply_ts:
+                return Answer(message.text, raw=message.raw or {})
+        return None
+
+    def _has_gaps(self, claim: Claim, remembered: Sequence[Remembered]) -> bool:
+        """The thread began before us, or something may have been said while we heard nothing.
+
+        A thread whose root we have, and in which we have heard everything since, has none.
+        """
+        if all(message.ts != claim.thread.root_ts for message in remembered):
+            return True
+        if claim.complete_at is None:
+            return float(claim.thread.root_ts) < self._sources.connected_since()
+        return claim.complete_at.timestamp() < self._sources.connected_since()
