@@ -172,8 +172,9 @@ def _manifest(options: argparse.Namespace) -> int:
 
 
 def _doctor(_options: argparse.Namespace) -> int:
-    from kimibot.doctor import Finding, State, examine
+    from kimibot.doctor import Finding, State, examine, of_dotenv
 
+    print(of_dotenv(DOTENV), flush=True)
     try:
         settings = Settings.load(os.environ, DOTENV)
     except BadSettings as error:

@@ -17,7 +17,7 @@ from kimibot.errors import BadSettings, KimiError, NoText, SlackError, StorageEr
 from kimibot.kimi.client import open_kimi
 from kimibot.kimi.reading import Limits
 from kimibot.settings import Settings
-from kimibot.slack.checkup import await_hello, check_bot_token, open_socket_url
+from kimibot.slack.checkup import await_hello, check_bot_token, how_to_mend, open_socket_url
 from kimibot.slack.manifest import EVENTS, SCOPES
 from kimibot.slack.web_api import open_web_api
 from kimibot.storage import open_database, pending
@@ -47,6 +47,13 @@ class Finding:
 
     def __str__(self) -> str:
         return f"{self.state:<8} {self.subject}: {self.words}" + (self.fix and f" → {self.fix}")
+
+
+def of_dotenv(path: Path) -> Finding:
+    """Which file the settings come from, beside the environment."""
+    if path.is_file():
+        return Finding(State.OK, ".env", f"{path.absolute()} is read, below the environment")
+    return Finding(State.NOTE, ".env", f"there is no file {path.absolute()}, only the environment")
 
 
 async def examine(settings: Settings, tell: Callable[[Finding], None]) -> int:
@@ -149,19 +156,7 @@ def _of_sockets(sockets: int) -> Finding:
 
 
 def _slack_trouble(subject: str, error: SlackError, variable: str) -> Finding:
-    return Finding(State.FAILED, subject, str(error), _slack_fix(error, variable))
-
-
-def _slack_fix(error: SlackError, variable: str) -> str:
-    if isinstance(error, errors.NotConnected):
-        return "see that this machine reaches SLACK_API_URL"
-    if error.code == "missing_scope":
-        return f"give the token the scope {error.needed or 'connections:write'}"
-    if error.code in {"invalid_auth", "not_authed", "not_allowed_token_type"}:
-        return f"copy {variable} anew from the app's page"
-    if error.code in {"account_inactive", "token_revoked", "token_expired"}:
-        return f"reinstall the app and copy {variable} anew"
-    return f"https://docs.slack.dev/reference/methods/{error.method}"
+    return Finding(State.FAILED, subject, str(error), how_to_mend(error, variable))
 
 
 async def _of_database(url: str) -> Finding:

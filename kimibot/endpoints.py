@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from aiohttp import web
+
+from kimibot.errors import BadSettings
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 MOST_BODY_BYTES = 4 * 1024 * 1024
@@ -26,7 +30,7 @@ async def serve(
     """Listen while the block runs; yields the port. `is_ready` says what is missing, or "",
     and `metrics` gives the text for Prometheus.
 
-    Raises OSError when the port is taken.
+    Raises BadSettings when it can't listen there.
     """
     app = web.Application(client_max_size=MOST_BODY_BYTES)
     app.router.add_get("/healthz", _healthz)
@@ -37,11 +41,20 @@ async def serve(
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=2.0)
     await runner.setup()
     try:
-        site = web.TCPSite(runner, host, port)
-        await site.start()
+        await _listen(runner, host, port)
         yield runner.addresses[0][1]
     finally:
         await runner.cleanup()
+
+
+async def _listen(runner: web.AppRunner, host: str, port: int) -> None:
+    try:
+        await web.TCPSite(runner, host, port).start()
+    except socket.gaierror as error:
+        raise BadSettings([f"HOST: {host} is no address of ours: {error.strerror}"]) from error
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise BadSettings([f"PORT: can't listen on {host}:{port}: {reason}"]) from error
 
 
 async def _healthz(_: web.Request) -> web.Response:

@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack
 
 from slack_sdk.web.async_client import AsyncWebClient
 
+from kimibot import __version__
 from kimibot.conversation import Us
 from kimibot.errors import (
     BadSettings,
@@ -19,11 +20,12 @@ from kimibot.errors import (
     StorageError,
 )
 from kimibot.settings import Settings
-from kimibot.slack.checkup import open_socket_url
+from kimibot.slack.checkup import how_to_mend, open_socket_url
 from kimibot.slack.identity import identify
 from kimibot.slack.web_api import WebApi
 from kimibot.storage.engine import Database, open_database
 from kimibot.storage.migrate import pending, upgrade
+from kimibot.storage.urls import shown
 
 log = logging.getLogger(__name__)
 
@@ -72,9 +74,10 @@ async def _identify(web_api: WebApi) -> Us:
     try:
         return await identify(web_api)
     except (NotConnected, FateUnknown, RateLimited) as error:
-        raise BadSettings([f"SLACK_API_URL: Slack does not answer ({error.code})"]) from error
+        line = f"SLACK_API_URL: Slack does not answer ({error.code})"
+        raise BadSettings([f"{line}: {how_to_mend(error, '')}"]) from error
     except SlackError as error:
-        raise BadSettings([f"SLACK_BOT_TOKEN: Slack says {error.code}"]) from error
+        raise _refused(error, "SLACK_BOT_TOKEN") from error
 
 
 async def _check_app_token(settings: Settings, client: AsyncWebClient) -> None:
@@ -86,7 +89,26 @@ async def _check_app_token(settings: Settings, client: AsyncWebClient) -> None:
     except NotConnected:
         return  # the bot token's check says so too
     except SlackError as error:
-        raise BadSettings([f"SLACK_APP_TOKEN: Slack says {error.code}"]) from error
+        raise _refused(error, "SLACK_APP_TOKEN") from error
+
+
+def _refused(error: SlackError, variable: str) -> BadSettings:
+    fix = how_to_mend(error, variable)
+    return BadSettings([f"{variable}: Slack says {error.code}: {fix}"])
+
+
+def log_start(settings: Settings, us: Us) -> None:
+    """Who we are, and between whom: what one looks for first in a log."""
+    fields = {
+        "version": __version__,
+        "bot": us.name,
+        "workspace": us.team,
+        "mode": "socket" if settings.socket_mode else "http",
+        "provider": settings.kimi_provider,
+        "model": settings.kimi_model,
+        "database": shown(settings.database_url.get_secret_value()),
+    }
+    log.info("starting", extra=fields)
 
 
 def allow_open_files(concurrency: int) -> None:

@@ -148,11 +148,37 @@ async def test_a_database_in_use_is_named_in_one_line(
 def test_the_doctor_names_every_wrong_setting(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor"]) == 1
 
-    lines = capsys.readouterr().out.splitlines()
+    dotenv, *lines = capsys.readouterr().out.splitlines()
+    assert dotenv.startswith("note     .env: there is no file ")
     assert [line.split()[:3] for line in lines] == [
         ["failed", "settings:", name]
         for name in ("SLACK_BOT_TOKEN", "KIMI_API_KEY", "SLACK_APP_TOKEN")
     ]
+
+
+def test_the_doctor_names_the_dotenv_file_that_it_has_read(
+    capsys: pytest.CaptureFixture[str], empty_folder: Path
+) -> None:
+    (empty_folder / ".env").write_text("SLACK_BOT_TOKEN xoxb-fake\n")
+
+    assert main(["doctor"]) == 1
+
+    assert capsys.readouterr().out.splitlines() == [
+        f"ok       .env: {empty_folder}/.env is read, below the environment",
+        "failed   settings: .env line 1: expected NAME=value",
+    ]
+
+
+def test_a_demo_with_a_wrong_provider_says_so_at_once(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KIMI_API_KEY", "fake-key")
+    monkeypatch.setenv("KIMI_PROVIDER", "nope")
+
+    assert main(["demo", "--no-browser"]) == 2
+
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("kimibot: KIMI_PROVIDER should be one of ")
 
 
 @pytest.mark.processes

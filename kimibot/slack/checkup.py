@@ -1,4 +1,4 @@
-"""What Slack says of our tokens, asked once and in plain words, for `kimibot doctor`."""
+"""What Slack says of our tokens, asked once and in plain words, and what to do about it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from kimibot.errors import NotConnected, SlackError
+from kimibot.errors import FateUnknown, NotConnected, RateLimited, SlackError
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,19 @@ async def await_hello(client: AsyncWebClient, url: str, timeout_seconds: float) 
             return await _hello(socket)
     except (aiohttp.ClientError, OSError, TypeError, ValueError) as error:
         raise NotConnected("websocket", type(error).__name__) from error
+
+
+def how_to_mend(error: SlackError, variable: str) -> str:
+    """What the operator does about a token that Slack refused; `variable` is where we have it."""
+    if isinstance(error, NotConnected | FateUnknown | RateLimited):
+        return "see that this machine reaches SLACK_API_URL"
+    if error.code == "missing_scope":
+        return f"give the token the scope {error.needed or 'connections:write'}"
+    if error.code in {"invalid_auth", "not_authed", "not_allowed_token_type"}:
+        return f"copy {variable} anew from the app's page"
+    if error.code in {"account_inactive", "token_revoked", "token_expired"}:
+        return f"reinstall the app and copy {variable} anew"
+    return f"https://docs.slack.dev/reference/methods/{error.method}"
 
 
 async def _asked(method: str, call: Awaitable[AsyncSlackResponse]) -> AsyncSlackResponse:

@@ -14,4 +14,5 @@ async def identify(web_api: WebApi) -> Us:
         user_id=str(answer.get("user_id") or ""),
         bot_id=str(answer.get("bot_id") or ""),
         app_id=str(answer.get("app_id") or ""),
+        name=str(answer.get("user") or ""),
     )

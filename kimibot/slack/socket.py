@@ -54,6 +54,7 @@ class Socket:
         self._client.socket_mode_request_listeners.append(self._take)
         self._hearing = hearing
         self._said_hello = asyncio.Event()
+        self._connecting: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
         """Connect, and wait for Slack's hello; if it takes too long, go on trying behind."""
@@ -65,11 +66,16 @@ class Socket:
             log.warning("Slack's socket is not open after %g s; still trying", CONNECT_SECONDS)
 
     async def close(self) -> None:
-        """Take no more events. What has been acknowledged is stored already."""
-        if not self._client.closed:
+        """Take no more events. What has been acknowledged is stored already.
+
+        Also right for a socket that was never opened, and for one that is closed.
+        """
+        if self._client.closed:
+            return
+        if self._connecting is not None:
             self._connecting.cancel()
             await asyncio.wait({self._connecting})
-            await self._client.close()
+        await self._client.close()
 
     async def is_open(self) -> bool:
         """Whether Slack has said hello on a connection that still lives."""
