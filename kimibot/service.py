@@ -111,7 +111,6 @@ async def open_bot(settings: Settings, pacing: Pacing | None = None) -> AsyncIte
         allow_open_files(settings.kimi_concurrency)
         bot = await _assemble(settings, pacing or Pacing(), stack)
         log_start(settings, bot.us)
-        log_start(settings, bot.us)
         running = asyncio.create_task(bot.worker.run())
         stack.push_async_callback(_stop, bot.worker, running)
         await _listen(bot, stack)

@@ -99,11 +99,6 @@ class Worker:
         """How many turns are being answered here."""
         return len(self._fences)
 
-    @property
-    def running(self) -> int:
-        """How many turns are being answered here."""
-        return len(self._fences)
-
     async def run(self) -> None:
         """Sweep, renew and look for stops until `stop`."""
         times = self._times
