@@ -76,6 +76,20 @@ async def test_own_posts_edits_and_deletions_come_back_as_events() -> None:
         assert deleted["deleted_ts"] == ts
 
 
+async def test_a_deleted_root_with_replies_is_told_as_a_change_into_a_tombstone() -> None:
+    async with slack_and_app() as (slack, _):
+        root = await slack.say("ana", "#dev", "hello")
+        await slack.say("bo", "#dev", "hello too", thread_ts=root)
+        await slack.delete("ana", "#dev", root)
+
+        changed = (await slack.events("message"))[-1]["event"]
+        assert changed["subtype"] == "message_changed"
+        assert changed["hidden"] is True
+        assert changed["message"]["subtype"] == "tombstone"
+        assert changed["message"]["ts"] == changed["previous_message"]["ts"] == root
+        assert changed["previous_message"]["text"] == "hello"
+
+
 async def test_an_edit_that_brings_the_mention_raises_it_once() -> None:
     async with slack_and_app() as (slack, _):
         ts = await slack.say("ana", "#dev", "hello")

@@ -147,7 +147,7 @@ def _mentions_bot(message: Fields) -> bool:
 def _message_event(workspace: Workspace, channel: Channel, change: Change) -> Fields:
     if change.kind == "added":
         return _posted(channel, change)
-    event = _changed(change) if change.kind == "changed" else _deleted(change)
+    event = _changed(change) if change.kind == "changed" else _deleted(workspace, change)
     ts = workspace.messages.new_ts()
     return event | {
         "channel": channel.id,
@@ -180,18 +180,30 @@ def _changed(change: Change) -> Fields:
     return {
         "type": "message",
         "subtype": "message_changed",
-        "message": _pick(change.message, IN_NESTED_MESSAGES),
-        "previous_message": _pick(change.previous, IN_NESTED_MESSAGES),
+        "message": _nested(change.message),
+        "previous_message": _nested(change.previous),
     }
 
 
-def _deleted(change: Change) -> Fields:
+def _deleted(workspace: Workspace, change: Change) -> Fields:
+    """A root with replies is not said to be deleted: it was changed, into a tombstone.
+
+    Seen in payloads that people have recorded; no page of Slack's says so.
+    """
+    tombstone = workspace.messages.get(change.channel, change.ts)
+    if tombstone is not None:
+        changed = {"subtype": "message_changed", "message": _nested(tombstone) | {"hidden": True}}
+        return {"type": "message", **changed, "previous_message": _nested(change.previous)}
     return {
         "type": "message",
         "subtype": "message_deleted",
-        "previous_message": _pick(change.previous, IN_NESTED_MESSAGES),
+        "previous_message": _nested(change.previous),
         "deleted_ts": change.ts,
     }
+
+
+def _nested(message: Fields) -> Fields:
+    return _pick(message, IN_NESTED_MESSAGES)
 
 
 def _pick(message: Fields, names: frozenset[str]) -> Fields:
