@@ -164,13 +164,16 @@ class Order:
 
     async def _settle(self) -> None:
         """Wait until each is at a gate, at its end, or waits for a row that another holds."""
-        before = self._transactions()
-        for name in self._lanes.keys() - self._blocked:
-            await self._settle_one(name, self._lanes[name])
-        # Only the end of a transaction gives up its rows.
-        for name in list(self._blocked) if self._transactions() > before else ():
-            await self._settle_one(name, self._lanes[name])
-        self._blocked = [name for name in self._blocked if self._lanes[name].is_under_way]
+        ended = self._transactions()
+        while free := self._under_way() - set(self._blocked):
+            for name in free:
+                await self._settle_one(name, self._lanes[name])
+        # Only the end of a transaction gives up its rows; who gets them may end its own.
+        while self._transactions() > ended:
+            ended = self._transactions()
+            for name in list(self._blocked):
+                await self._settle_one(name, self._lanes[name])
+        self._blocked = [name for name in self._blocked if name in self._under_way()]
         for task in self._tasks.values():
             if task.done() and not task.cancelled() and task.exception():
                 self._break(repr(task.exception()))
@@ -194,6 +197,9 @@ class Order:
         for thread_id in await sweeper.claimable():
             await work(sweeper, thread_id)
         return sweeper
+
+    def _under_way(self) -> set[str]:
+        return {name for name, lane in self._lanes.items() if lane.is_under_way}
 
     def _transactions(self) -> int:
         return sum(lane.transactions for lane in self._lanes.values())
