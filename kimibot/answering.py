@@ -305,7 +305,7 @@ class Answering:
         if stop.cause is StopCause.ASK_DELETED:
             await self._take_back(attempt, reply)
         else:
-            await reply.finish(attempt.text, texts.stopped(await self._name(stop.by)))
+            await reply.finish(attempt.text_to_keep, texts.stopped(await self._name(stop.by)))
 
     async def _take_back(self, attempt: Attempt, reply: LiveReply) -> None:
         """As far as Slack allows: nobody is to be told under a message that is gone."""

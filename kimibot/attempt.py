@@ -85,8 +85,8 @@ class Attempt:
     def stop(self, stop: Stop) -> None:
         """The turn ends as it stands. What was taken out of the thread is not kept either."""
         self.outcome = Outcome.STOPPED
-        is_kept = stop.cause is StopCause.PERSON and self.text
-        self.answer = self.assembling.cut() if is_kept else None
+        cut = self.assembling.cut() if self.text else self.earlier
+        self.answer = cut if stop.cause is StopCause.PERSON else None
         self.left_open = self._not_stopped_with_it(stop)
         self.trace_id = self._own_trace_id()
 

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import replace
 
 from kimibot import texts
-from kimibot.conversation import Claim, Delta, Outcome, Stop, StopCause
+from kimibot.conversation import Claim, Delta, Outcome, Remembered, Speaker, Stop, StopCause
 from kimibot.errors import ReplyRefused
 from kimibot.views import View
 from tests.fakes import THREAD, Channel
@@ -210,3 +210,20 @@ async def test_who_waits_for_a_place_at_kimi_may_stop() -> None:
 
     assert (await answering).outcome is Outcome.STOPPED
     assert stage.note == "Stopped by Ana."
+
+
+@in_virtual_time
+async def test_a_stop_before_the_first_new_word_leaves_what_an_earlier_try_has_shown() -> None:
+    stage = Stage([60.0, *said("anew")])
+    shown = await stage.channel.post(THREAD, View("Half of it."), "turn-1", 1)
+    stage.memory.rows.append(Remembered(2, shown, Speaker.US, "", "Half of it."))
+    turn = replace(TURN, attempt=2, reply_ts=(shown,))
+    answering = asyncio.create_task(stage.answer(replace(CLAIM, turns=(turn,))))
+    await asyncio.sleep(5)
+    stage.signal.request(BY_ANA)
+
+    ending = await answering
+
+    assert (stage.channel.bodies(), stage.note) == (["Half of it."], "Stopped by Ana.")
+    assert ending.answer is not None
+    assert ending.answer.content == "Half of it."
