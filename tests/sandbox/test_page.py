@@ -295,6 +295,13 @@ def test_nobody_is_invited_to_ask_the_real_kimi_for_an_error() -> None:
     assert "401" not in texts
 
 
+@pytest.mark.parametrize("groups", [local_examples(), real_examples()], ids=["local", "real"])
+def test_one_example_belongs_into_the_thread_before(groups: tuple[Group, ...]) -> None:
+    examples = [example for group in groups for example in group.examples]
+
+    assert [e.text for e in examples if e.in_thread] == ["What did I ask before?"]
+
+
 async def test_other_examples_can_be_given() -> None:
     examples = [Group("Ours", (Example("why?", "a reason"),))]
     async with (
@@ -304,7 +311,10 @@ async def test_other_examples_can_be_given() -> None:
     ):
         state = await Page(slack, url, http).look("state", **{"as": "ana"})
 
-    shown = {"title": "Ours", "examples": [{"text": "why?", "shows": "a reason"}]}
+    shown = {
+        "title": "Ours",
+        "examples": [{"text": "why?", "shows": "a reason", "in_thread": False}],
+    }
     assert state["examples"] == [shown]
 
 

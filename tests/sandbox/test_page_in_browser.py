@@ -107,6 +107,62 @@ async def test_a_name_is_completed_and_the_answer_grows_in_its_thread(seen: Seen
     await expect(seen.composer).to_have_value("")
 
 
+async def test_what_is_asked_opens_its_thread_where_one_writes_on(seen: Seen) -> None:
+    await seen.composer.fill("@kimibot hello")
+    await seen.composer.press("Enter")
+
+    await expect(seen.page.locator("#thread article")).to_have_count(1)
+    reply = seen.page.locator("#reply textarea")
+    await expect(reply).to_be_focused()
+    await reply.press_sequentially("and now?")
+    await reply.press("Enter")
+    await expect(seen.page.locator("#thread article")).to_have_count(2)
+    await expect(seen.page.locator("#messages article")).to_have_count(1)
+
+
+async def test_a_direct_message_to_the_bot_opens_its_thread(seen: Seen) -> None:
+    await seen.page.locator("#directs button", has_text="kimibot").click()
+    await seen.composer.fill("hello")
+    await seen.composer.press("Enter")
+
+    await expect(seen.page.locator("#thread article")).to_have_count(1)
+
+
+async def test_what_is_said_to_others_opens_nothing(seen: Seen) -> None:
+    await seen.composer.fill("hello @bo, is @kimibots a word?")
+    await seen.composer.press("Enter")
+
+    await expect(seen.page.locator("#messages article")).to_have_count(1)
+    await expect(seen.composer).to_have_value("")
+    await expect(seen.page.locator("#thread")).to_be_hidden()
+
+
+async def test_a_question_about_what_was_before_goes_into_the_thread_before(seen: Seen) -> None:
+    follow_up = seen.page.get_by_role("button", name="What did I ask before?")
+    await follow_up.click()
+    await expect(seen.composer).to_have_value("@kimibot What did I ask before?")
+
+    await seen.composer.fill("@kimibot hello")
+    await seen.composer.press("Enter")
+    await expect(seen.page.locator("#thread article")).to_have_count(1)
+    await seen.page.get_by_role("button", name="What to try").click()
+    await follow_up.click()
+
+    await expect(seen.page.locator("#thread article")).to_have_count(1)
+    reply = seen.page.locator("#reply textarea")
+    await expect(reply).to_have_value("What did I ask before?")
+    await expect(reply).to_be_focused()
+
+
+@pytest.mark.parametrize("width", [1001, 1100, 1280])
+async def test_the_hint_below_the_text_is_never_cut_off(seen: Seen, width: int) -> None:
+    await seen.page.set_viewport_size({"width": width, "height": 700})
+
+    cut = "[...document.querySelectorAll('.hint')].some((one) => one.scrollWidth > one.clientWidth)"
+    assert not await seen.page.evaluate(cut)
+    await expect(seen.page.locator("#write .hint")).to_contain_text("@ for a name")
+
+
 async def test_a_reply_is_written_into_the_thread(seen: Seen) -> None:
     await seen.slack.say("bo", GENERAL, "a question")
     await seen.page.locator("#messages article").hover()

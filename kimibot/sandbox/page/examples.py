@@ -9,14 +9,16 @@ from kimibot.sandbox.kimi.scenes import scenes
 from kimibot.sandbox.kimi.telling import written
 
 _FIRST = 6
+_FOLLOW_UP = "What did I ask before?"
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """Words to type after the mention, and what they show."""
+    """Words to type after the mention, and what they show; or, in the thread before, without it."""
 
     text: str
     shows: str
+    in_thread: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,7 @@ class Group:
 
 def local_examples() -> tuple[Group, ...]:
     """What the local Kimi knows: everyday questions first, then faults."""
-    known = [Example(scene.example, scene.shows) for scene in scenes()]
+    known = [_example(scene.example, scene.shows) for scene in scenes()]
     talk = known[-_FIRST:]
     return (
         Group("Just ask", tuple(reversed(talk))),
@@ -45,6 +47,10 @@ def real_examples() -> tuple[Group, ...]:
         ("How would you build a job queue on PostgreSQL?", "a long answer, in several messages"),
         (f"Please review this:\n```\n{snippet}\n```", "a code review"),
         ("怎么用一句话解释幂等？", "a question in Chinese"),
-        ("What did I ask before?", "the thread is remembered"),
+        (_FOLLOW_UP, "the thread is remembered"),
     )
-    return (Group("Just ask", tuple(Example(*ask) for ask in asks)),)
+    return (Group("Just ask", tuple(_example(*ask) for ask in asks)),)
+
+
+def _example(text: str, shows: str) -> Example:
+    return Example(text, shows, in_thread=text == _FOLLOW_UP)

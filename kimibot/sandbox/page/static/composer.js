@@ -1,6 +1,7 @@
 // Where one writes: Enter sends, Shift+Enter breaks the line, @ completes a name.
 
 const MAX_SHOWN = 6;
+const HINTS = ["Enter to send\u00a0· ", "Shift+Enter for a new line\u00a0· ", "@ for a name"];
 let count = 0;
 
 export class Composer {
@@ -57,7 +58,7 @@ export class Composer {
     this.complaint = make("p", { className: "complaint" });
     this.complaint.setAttribute("role", "alert");
     const hint = make("span", { className: "hint" });
-    hint.textContent = "Enter to send · Shift+Enter for a new line · @ for a name";
+    hint.append(...HINTS.map((textContent) => make("span", { textContent })));
     const row = make("div", { className: "row" });
     row.append(hint, this.send);
     const box = make("div", { className: "box" });

@@ -19,6 +19,11 @@ export function mentionable({ viewer, people }) {
   return [app, ...people.filter((one) => one.id !== viewer)];
 }
 
+// Whether the bot answers it although nobody has said so before.
+export function isForBot(text, place, bot) {
+  return place.with === bot || (place.has_bot && /(^|[^\w])@kimibot\b/i.test(text));
+}
+
 export function conversationEntry(place, { isHere, news }) {
   const button = make("button", { type: "button" });
   button.dataset.channel = place.id;
@@ -57,7 +62,7 @@ function exampleEntry(example, onPick) {
   const words = example.text.replace(/```\w*/g, "").replace(/\s+/g, " ");
   const what = make("strong", { textContent: words });
   button.append(what, make("span", { textContent: example.shows }));
-  button.addEventListener("click", () => onPick(example.text));
+  button.addEventListener("click", () => onPick(example));
   return item(button);
 }
 

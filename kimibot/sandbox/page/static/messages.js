@@ -9,6 +9,7 @@ export class MessageList {
   constructor(section, { emptyText = "" } = {}) {
     this.section = section;
     this.emptyText = emptyText;
+    this.meanwhile = null; // what has changed since we began to look, while we look
   }
 
   show(messages) {

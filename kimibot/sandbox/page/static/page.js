@@ -2,20 +2,19 @@
 
 import { Composer, faceOf } from "./composer.js";
 import { edit } from "./editing.js";
-import { about, conversationEntry, guide, mentionable, viewerOptions } from "./frame.js";
+import { about, conversationEntry, guide, isForBot, mentionable, viewerOptions } from "./frame.js";
 import { MessageList } from "./messages.js";
 import { listen, look, order } from "./server.js";
 
 const at = (id) => document.getElementById(id);
 const here = { viewer: "", channel: "", thread: "" };
 const unread = new Map();
-const awaited = new Set();
-const answered = new Set();
 const drafts = new Map();
 const narrow = window.matchMedia("(max-width: 1000px)");
 let isGuideOpen = !narrow.matches;
 let focusNext = null;
 let state = null;
+let asked = null; // the channel and thread in which the bot was last asked
 let stopListening = () => {};
 
 const channelList = new MessageList(at("messages"), { emptyText: "Nothing has been said here yet." });
@@ -82,18 +81,23 @@ function startListening() {
   });
 }
 
-async function loadChannel() {
-  const asked = here.channel;
-  const messages = await look("channel", { as: here.viewer, channel: asked });
-  if (asked === here.channel) channelList.show(messages);
+function loadChannel() {
+  return load(channelList, "channel", { as: here.viewer, channel: here.channel });
 }
 
 async function loadThread() {
-  const asked = here.thread;
-  if (!asked) return;
-  const query = { as: here.viewer, channel: here.channel, ts: asked };
-  const messages = await look("thread", query);
-  if (asked === here.thread) threadList.show(messages);
+  if (!here.thread) return;
+  await load(threadList, "thread", { as: here.viewer, channel: here.channel, ts: here.thread });
+}
+
+// What changes while we look may be newer than what we are then shown.
+async function load(list, view, query) {
+  const changes = (list.meanwhile = []);
+  const messages = await look(view, query);
+  if (list.meanwhile !== changes) return; // we have begun to look at something else
+  list.meanwhile = null;
+  list.show(messages);
+  changes.forEach((message) => apply(list, message));
 }
 
 // What changes
@@ -106,26 +110,13 @@ function changed(message) {
   }
   if (!isReply) apply(channelList, message);
   if (message.root === here.thread) apply(threadList, message);
-  if (isReply && message.kind === "added") replied(message);
+  if (isReply && message.kind === "added") at("status").textContent = "There is a new reply.";
 }
 
 function apply(list, message) {
+  list.meanwhile?.push(message);
   if (message.kind === "deleted") list.remove(message.ts);
   else list.put(message);
-}
-
-function replied(message) {
-  at("status").textContent = "There is a new reply.";
-  answered.add(message.root);
-  openAwaited(message.root);
-}
-
-// The first reply to what one just said opens its thread. It may be here before the answer to the
-// order that said it.
-function openAwaited(root) {
-  if (!awaited.has(root) || !answered.has(root)) return;
-  awaited.delete(root);
-  if (!here.thread) go({ thread: root });
 }
 
 function count(channel) {
@@ -137,19 +128,24 @@ function count(channel) {
 
 async function say(text, thread) {
   const what = { as: here.viewer, channel: here.channel, text, thread_ts: thread };
+  const isAsk = isForBot(text, conversation(), state.bot);
   const { ts } = await order("say", what);
-  if (!thread) {
-    awaited.add(ts);
-    openAwaited(ts);
-  }
+  if (isAsk) asked = { viewer: what.as, channel: what.channel, thread: thread || ts };
   (thread ? threadList : channelList).scrollToEnd();
+  const isStillHere = what.as === here.viewer && what.channel === here.channel;
+  if (isAsk && !thread && isStillHere) openToReply(ts);
+}
+
+// The answer comes there, and what one writes next belongs there.
+function openToReply(thread, channel = here.channel) {
+  focusNext = replyComposer;
+  go({ channel, thread });
 }
 
 async function act(article, name) {
   const what = { as: here.viewer, channel: here.channel, ts: article.dataset.ts };
   if (name === "thread") {
-    focusNext = replyComposer;
-    go({ thread: article.dataset.root });
+    openToReply(article.dataset.root);
   } else if (name === "edit") {
     await edit(article, what, complain);
   } else if (name === "delete" && (await confirmed())) {
@@ -181,7 +177,11 @@ function confirmed() {
   });
 }
 
-function suggest(text) {
+function suggest({ text, in_thread: isFollowUp }) {
+  if (isFollowUp && asked?.viewer === here.viewer) {
+    replyComposer.text = text;
+    return openToReply(asked.thread, asked.channel);
+  }
   const place = conversation();
   const isDirect = place.with === state.bot;
   const words = isDirect ? text : `@kimibot ${text}`;
