@@ -6,6 +6,7 @@ import re
 import struct
 import tomllib
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from kimibot import texts
 from kimibot.cli import main
 from kimibot.kimi.providers import PROVIDERS
+from kimibot.metrics import Metrics, Sources
 from kimibot.settings import Settings, variables
 from kimibot.slack.manifest import EVENTS, SCOPES
 
@@ -164,6 +166,23 @@ def test_the_failures_it_shows_are_in_the_words_of_the_bot() -> None:
 
     for shown, _, _ in rows(section("When something fails")):
         assert re.sub(r"within \d+ s", "{in_time}", shown) in words
+
+
+async def test_it_names_every_series_of_the_metrics_and_no_other() -> None:
+    sources = Sources(no_asks, live_answers=int, kimi_streams=int, is_socket_open=no_socket)
+    shown = (await Metrics(lambda: datetime.now(UTC)).scrape(sources)).decode()
+
+    named = {span.partition("{")[0] for span in spans() if span.startswith("kimibot_")}
+
+    assert named == set(re.findall(r"^# HELP (kimibot_\w+) ", shown, re.MULTILINE))
+
+
+async def no_asks() -> int:
+    return 0
+
+
+async def no_socket() -> bool:
+    return False
 
 
 def test_its_map_draws_modules_in_the_layers_that_imports_are_held_to() -> None:
