@@ -15,6 +15,11 @@ _FIND_THREAD = select(threads.c.id).where(
     threads.c.channel == bindparam("channel"),
     threads.c.root_ts == bindparam("root_ts"),
 )
+_FIND_MESSAGE = select(messages.c.thread_id).where(
+    messages.c.team == bindparam("team"),
+    messages.c.channel == bindparam("channel"),
+    messages.c.ts == bindparam("message_ts"),
+)
 _EMPTY_MESSAGE = (
     update(messages)
     .where(
@@ -46,10 +51,17 @@ _LEAVE_EMPTY = {
 
 
 async def thread_of(connection: AsyncConnection, deletion: Deletion) -> int | None:
-    """The thread of what was deleted, None if it is not ours."""
+    """The thread of what was deleted, None if it is not ours.
+
+    The message itself is asked where Slack does not say in which thread it was.
+    """
     thread = deletion.thread
-    key = {"team": thread.team, "channel": thread.channel, "root_ts": thread.root_ts}
-    found: int | None = (await connection.execute(_FIND_THREAD, key)).scalar()
+    key = {"team": thread.team, "channel": thread.channel}
+    by_root = await connection.execute(_FIND_THREAD, key | {"root_ts": thread.root_ts})
+    found: int | None = by_root.scalar()
+    if found is None:
+        by_message = await connection.execute(_FIND_MESSAGE, key | {"message_ts": deletion.ts})
+        found = by_message.scalar()
     return found
 
 

@@ -301,3 +301,14 @@ async def test_what_is_deleted_while_it_is_being_answered_is_not_kept_as_it_was_
     async with database.reading() as connection:
         rows = await connection.exec_driver_sql("SELECT * FROM messages")
         assert "CANARY" not in str(rows.all())
+
+
+async def test_what_is_deleted_is_emptied_also_where_slack_does_not_name_its_thread(
+    store: Store, stops: StopStore
+) -> None:
+    asked = await ask(store, 1)
+    await store.accept(says(2, author="U2"), is_ask=False, now=NOW)
+
+    await stops.forget(Deletion(Thread("T1", "C1", ts(2)), ts(2)), is_ask=False)
+
+    assert [row.ts for row in await store.recall(asked.thread_id)] == [ts(1)]

@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from sqlalchemy import update
 
 from kimibot import texts
 from kimibot.sandbox.kimi import Chunk, KimiOptions
+from kimibot.sandbox.slack.people import BO, MEI
+from kimibot.storage.tables import turns
 from tests.whole_way.scene import DEV, Fields, Scene, body, button, note, open_scene
 
 REAL_TIME = KimiOptions(speed=1)
@@ -165,7 +169,7 @@ async def test_a_stranger_can_neither_press_nor_say_nor_react(tmp_path: Path) ->
 
         async def both_told() -> bool:
             whispers = await s.slack.ephemerals()
-            return {w["to"] for w in whispers} == {"U0MEI", "U0BO"} or len(whispers) == 2
+            return {whisper["to"] for whisper in whispers} == {MEI.id, BO.id}
 
         await s.slack.until(both_told, 5.0)
         assert {w["text"] for w in await s.slack.ephemerals()} == {texts.NOT_YOURS_TO_STOP}
@@ -306,6 +310,30 @@ async def test_over_its_own_limit_the_bot_says_how_many_are_ahead(tmp_path: Path
         for root in roots:
             [reply] = await s.outcome(root)
             assert note(reply) == ""
+
+
+async def test_who_has_waited_long_is_told_in_a_message_that_wakes_nobody(tmp_path: Path) -> None:
+    async with open_scene(tmp_path) as s:
+        s.kimi.play("first ", Chunk(content="answer", wait_seconds=40.0))
+        s.kimi.play("second answer")
+        root = await s.ask("@kimibot first")
+        await s.reply(root, bool)
+        await s.ask("@kimibot second", user="bo", thread=root)
+        await s.until_stored(2)
+        async with s.bot.database.writing() as connection:
+            await connection.execute(
+                update(turns).where(turns.c.asker == BO.id).values(accepted_at=a_while_ago())
+            )
+        await s.outcome(root, count=2)
+        replies = await s.reply(root, lambda r: len(r) == 3)
+
+        assert replies[-1]["text"] == f"<@{BO.id}> {texts.YOUR_ANSWER_IS_READY}"
+        assert [ping.mention for ping in await s.slack.pings()] == [f"<@{BO.id}>"]
+        assert len(s.kimi.requests) == 2
+
+
+def a_while_ago() -> datetime:
+    return datetime.now(UTC) - timedelta(seconds=90)
 
 
 async def _marks(s: Scene, ts: str) -> list[str]:
