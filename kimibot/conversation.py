@@ -250,7 +250,8 @@ class TurnToStop:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The lease on a thread for the length of a turn. `turns` are all its open ones, oldest first.
+    """The lease on a thread for the length of a turn. `turns` are all its open ones: the one to
+    answer, which is the oldest unless another's reply was begun before, then those merged into it.
 
     Every write under the claim names `fence`: once another owner has claimed the thread, the
     number differs and the write is refused. `complete_at` is the last time at which we surely had

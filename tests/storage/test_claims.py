@@ -45,6 +45,20 @@ async def test_a_claim_holds_all_open_turns_oldest_first(store: Store) -> None:
     assert {turn.attempt for turn in claim.turns} == {1}
 
 
+@pytest.mark.parametrize("parts", [(ts(6),), ()], ids=["noted", "not noted"])
+async def test_a_reply_that_was_begun_goes_before_an_older_ask_that_arrives_late(
+    store: Store, parts: tuple[str, ...]
+) -> None:
+    thread_id = (await ask(store, 5)).thread_id
+    begun = await claimed(store, thread_id, "killed", LAPSED)
+    await store.note_reply(begun, begun.turns[0].id, parts, NOW)
+    for number in (2, 3):
+        await ask(store, number)
+        claim = await claimed(store, thread_id, "killed", LAPSED)
+
+    assert [turn.ts for turn in claim.turns] == [ts(5), ts(2), ts(3)]
+
+
 async def test_a_claimed_thread_is_nobody_elses(store: Store) -> None:
     thread_id = (await ask(store, 1)).thread_id
     await claimed(store, thread_id, "first")
