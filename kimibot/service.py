@@ -311,7 +311,10 @@ def _build_app(
 
 def _socket(settings: Settings, app: AsyncApp, hearing: Hearing) -> Socket | None:
     token = settings.slack_app_token
-    return Socket(app, token.get_secret_value(), hearing) if token is not None else None
+    if token is None:
+        return None
+    seconds = settings.ping_seconds
+    return Socket(app, token.get_secret_value(), hearing, ping_seconds=seconds)
 
 
 def _sources(store: Store, pacing: Pacing, kimi: Kimi, socket: Socket | None) -> Sources:

@@ -75,6 +75,7 @@ class Settings(BaseModel):
     lease_seconds: Seconds = Field(20, alias="KIMIBOT_LEASE_SECONDS")
     renew_seconds: Seconds = Field(5, alias="KIMIBOT_RENEW_SECONDS")
     sweep_seconds: Seconds = Field(2, alias="KIMIBOT_SWEEP_SECONDS")
+    ping_seconds: Seconds = Field(10, alias="KIMIBOT_PING_SECONDS")
     slack_timeout_seconds: Seconds = Field(8, alias="KIMIBOT_SLACK_TIMEOUT_SECONDS")
 
     warnings: tuple[str, ...] = ()

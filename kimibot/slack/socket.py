@@ -19,8 +19,8 @@ from kimibot.slack.requests import Unreadable, bolt_request
 log = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 20.0
-PING_SECONDS = 10.0
-"""After four of them without an answer the SDK opens another connection."""
+TOO_MANY = "too_many_websockets"
+"""More than ten connections of one app: some other process uses our app token."""
 
 
 class Hearing:
@@ -39,16 +39,22 @@ class Hearing:
 
 
 class Socket:
-    """The connection over which Slack sends events; the SDK reconnects it by itself."""
+    """The connection over which Slack sends events; the SDK reconnects it by itself.
 
-    def __init__(self, app: AsyncApp, app_token: str, hearing: Hearing) -> None:
+    It pings every `ping_seconds`, and takes another connection when no answer comes: also one that
+    stays open and lets nothing pass is noticed within four of them.
+    """
+
+    def __init__(
+        self, app: AsyncApp, app_token: str, hearing: Hearing, *, ping_seconds: float
+    ) -> None:
         self._app = app
         self._client = SocketModeClient(
             app_token,
             logger=app.logger,
             web_client=app.client,
             proxy=app.client.proxy,
-            ping_interval=PING_SECONDS,
+            ping_interval=ping_seconds,
         )
         self._client.message_listeners.append(self._on_frame)
         self._client.socket_mode_request_listeners.append(self._take)
@@ -100,4 +106,6 @@ class Socket:
             log.info("socket open, connections of this app: %s", frame.get("num_connections"))
         elif frame.get("type") == "disconnect":
             self._said_hello.clear()
-            log.info("Slack closes the socket: %s", frame.get("reason"))
+            reason = str(frame.get("reason"))
+            level = logging.WARNING if reason == TOO_MANY else logging.INFO
+            log.log(level, "Slack closes the socket: %s", reason)
