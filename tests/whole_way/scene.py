@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import text
 
+from kimibot.bot import Bot
 from kimibot.sandbox.kimi import LOCAL_KEY, KimiOptions, LocalKimi, local_kimi
 from kimibot.sandbox.slack import (
     APP_TOKEN,
@@ -19,7 +20,7 @@ from kimibot.sandbox.slack import (
     LocalSlack,
     local_slack,
 )
-from kimibot.service import Bot, open_bot
+from kimibot.service import open_bot
 from kimibot.settings import Settings
 
 Fields = dict[str, Any]

@@ -1,0 +1,324 @@
+"""The bot, put together: the one module that knows every part."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from importlib import resources
+from uuid import uuid4
+
+from slack_bolt.async_app import AsyncApp
+from slack_sdk.web.async_client import AsyncWebClient
+
+from kimibot import texts
+from kimibot.accepting import Accepting
+from kimibot.addressing import FollowUps
+from kimibot.answering import Answering, Limits
+from kimibot.background import Background
+from kimibot.buttons import Buttons
+from kimibot.conversation import Thread, Us
+from kimibot.errors import StorageError
+from kimibot.kimi.client import Kimi, OnError, open_kimi
+from kimibot.kimi.reading import Limits as KimiLimits
+from kimibot.lease import LeaseTimes
+from kimibot.live_reply import LiveReply
+from kimibot.marks import Marks
+from kimibot.metrics import Metrics, Sources
+from kimibot.notices import Notices
+from kimibot.ordering import Ordering
+from kimibot.pacing import Pacing
+from kimibot.reply_parts import Posted, Sure
+from kimibot.settings import Settings
+from kimibot.slack.announcements import SlackAnnouncements
+from kimibot.slack.app import Listeners, build_app
+from kimibot.slack.messages import SlackMessages
+from kimibot.slack.parts import part, settled
+from kimibot.slack.reactions import SlackReactions
+from kimibot.slack.socket import Hearing, Socket
+from kimibot.slack.web_api import WebApi, open_web_api
+from kimibot.slack.workspace import SlackWorkspace
+from kimibot.starting import checked
+from kimibot.stopping import Stopping
+from kimibot.storage.engine import Database
+from kimibot.storage.stop_store import StopStore
+from kimibot.storage.store import Store
+from kimibot.views import Button
+from kimibot.worker import Worker
+
+LAST_CALLS_SECONDS = 2.0
+"""For marks and notices that are still under way when we go."""
+
+
+@dataclass(slots=True)
+class Bot:
+    """All parts, put together."""
+
+    settings: Settings
+    us: Us
+    database: Database
+    worker: Worker
+    app: AsyncApp
+    socket: Socket | None
+    metrics: Callable[[], Awaitable[bytes]]
+    port: int = 0
+    is_draining: bool = False
+
+    async def what_is_missing(self) -> str:
+        """Why we are not ready for events, or ""."""
+        if self.is_draining:
+            return "draining"
+        try:
+            await self.database.ping()
+        except StorageError:
+            return "the database does not answer"
+        if self.socket is not None and not await self.socket.is_open():
+            return "the socket is not open"
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Edges:
+    """What the parts between them need of the outside, opened and checked."""
+
+    us: Us
+    client: AsyncWebClient
+    web_api: WebApi
+    messages: SlackMessages
+    pacing: Pacing
+    database: Database
+    store: Store
+    kimi: Kimi
+    hearing: Hearing
+    metrics: Metrics
+    background: Background
+
+
+async def build_bot(settings: Settings, pacing: Pacing, stack: AsyncExitStack) -> Bot:
+    """From the outside in: the edges, then the story between them, then who is told of events.
+
+    Raises BadSettings with a line for each thing that is wrong.
+    """
+    edges = await _open_edges(settings, pacing, stack)
+    marks = Marks(SlackReactions(edges.web_api, pacing), edges.background)
+    worker = _worker(settings, edges, marks)
+    app = _app(settings, edges, worker, marks)
+    socket = _socket(settings, app, edges.hearing)
+    scrape = partial(edges.metrics.scrape, _sources(edges, socket))
+    return Bot(settings, edges.us, edges.database, worker, app, socket, scrape)
+
+
+async def _open_edges(settings: Settings, pacing: Pacing, stack: AsyncExitStack) -> _Edges:
+    metrics = Metrics(_now)
+    client = await stack.enter_async_context(_open_web_api(settings))
+    web_api = WebApi(client, pacing, metrics.slack_called)
+    database, us = await checked(settings, client, web_api, stack)
+    kimi = await stack.enter_async_context(_open_kimi(settings, metrics.kimi_failed))
+    background = Background()
+    stack.push_async_callback(background.close, LAST_CALLS_SECONDS)
+    return _Edges(
+        us=us,
+        client=client,
+        web_api=web_api,
+        messages=SlackMessages(web_api, pacing),
+        pacing=pacing,
+        database=database,
+        store=Store(database),
+        kimi=kimi,
+        hearing=Hearing(time.time),
+        metrics=metrics,
+        background=background,
+    )
+
+
+def _worker(settings: Settings, edges: _Edges, marks: Marks) -> Worker:
+    announcements = SlackAnnouncements(edges.web_api, edges.pacing)
+    notices = Notices(announcements, edges.background, _now)
+    return Worker(
+        edges.store,
+        _answering(settings, edges).answer,
+        owner=uuid4().hex,
+        times=_lease_times(settings),
+        divide=edges.pacing.divide,
+        on_claimed=_all_of(edges.metrics.claimed, marks.begins),
+        on_ended=_all_of(edges.metrics.ended, notices.ended),
+    )
+
+
+def _answering(settings: Settings, edges: _Edges) -> Answering:
+    workspace = SlackWorkspace(
+        edges.web_api,
+        edges.pacing,
+        edges.us,
+        edges.messages,
+        connected_since=edges.hearing.since,
+        clock=time.monotonic,
+    )
+    return Answering(
+        memory=edges.store,
+        model=edges.kimi,
+        workspace=workspace,
+        replies=partial(_open_reply, edges, 2 * settings.slack_timeout_seconds),
+        system_prompt=_system_prompt(settings),
+        limits=_limits(settings),
+        now=_now,
+    )
+
+
+def _app(settings: Settings, edges: _Edges, worker: Worker, marks: Marks) -> AsyncApp:
+    """Who is told of what Slack delivers, and what each button does."""
+    whisper = edges.messages.whisper
+    stopping = Stopping(
+        StopStore(edges.database),
+        edges.us,
+        stop_turn=worker.stop_turn,
+        whisper=whisper,
+        background=edges.background,
+    )
+    accepting = _accepting(settings, edges, worker, stopping, marks)
+    buttons = Buttons(edges.store, whisper, worker.wake)
+    secret = settings.slack_signing_secret
+    return build_app(
+        edges.client,
+        edges.us,
+        listeners=Listeners(accepting.accept, stopping.deleted, stopping.reacted),
+        actions={texts.TRY_AGAIN: buttons.try_again, texts.STOP: stopping.pressed},
+        signing_secret=secret.get_secret_value() if secret and not settings.socket_mode else None,
+        on_event=edges.metrics.event_came,
+    )
+
+
+def _accepting(
+    settings: Settings, edges: _Edges, worker: Worker, stopping: Stopping, marks: Marks
+) -> Accepting:
+    return Accepting(
+        edges.store,
+        edges.us,
+        FollowUps(settings.follow_ups),
+        worker.wake,
+        _now,
+        Ordering(time.monotonic),
+        stop=stopping.said,
+        has_to_wait=marks.has_to_wait,
+    )
+
+
+def _open_web_api(settings: Settings) -> AbstractAsyncContextManager[AsyncWebClient]:
+    return open_web_api(
+        settings.slack_bot_token.get_secret_value(),
+        base_url=settings.slack_api_url,
+        timeout_seconds=settings.slack_timeout_seconds,
+    )
+
+
+def _open_kimi(settings: Settings, on_error: OnError) -> AbstractAsyncContextManager[Kimi]:
+    return open_kimi(
+        provider=settings.kimi_provider,
+        api_key=settings.kimi_api_key.get_secret_value(),
+        base_url=settings.kimi_base_url,
+        model=settings.kimi_model,
+        effort=settings.kimi_reasoning_effort or "",
+        max_completion_tokens=settings.kimi_max_completion_tokens,
+        concurrency=settings.kimi_concurrency,
+        max_retries=settings.kimi_max_retries,
+        limits=KimiLimits(
+            connect_seconds=settings.kimi_connect_timeout_seconds,
+            first_event_seconds=settings.kimi_first_event_timeout_seconds,
+            idle_seconds=settings.kimi_idle_timeout_seconds,
+            answer_seconds=settings.kimi_answer_timeout_seconds,
+        ),
+        on_error=on_error,
+    )
+
+
+def _open_reply(
+    edges: _Edges,
+    settle_seconds: float,
+    thread: Thread,
+    turn_id: str,
+    *,
+    reply_ts: Sequence[str],
+    on_posted: Posted,
+    sure: Sure,
+    is_taken_over: bool,
+) -> LiveReply:
+    return LiveReply(
+        thread,
+        turn_id,
+        messages=edges.messages,
+        pacing=edges.pacing,
+        splitter=_Splitter(),
+        sign=texts.thinking,
+        on_posted=on_posted,
+        sure=sure,
+        reply_ts=reply_ts,
+        is_taken_over=is_taken_over,
+        settle_seconds=settle_seconds,
+        on_shown=edges.metrics.text_shown,
+        stop_button=Button(texts.STOP, texts.STOP_LABEL, turn_id),
+    )
+
+
+def _all_of(*told: Callable[..., None]) -> Callable[..., None]:
+    """One who is told is enough for the worker: each of these hears it."""
+
+    def tell(*what: object) -> None:
+        for one in told:
+            one(*what)
+
+    return tell
+
+
+class _Splitter:
+    """The edge's two functions, as the live reply wants them."""
+
+    part = staticmethod(part)
+    settled = staticmethod(settled)
+
+
+def _system_prompt(settings: Settings) -> str:
+    """Our own prompt, then the operator's."""
+    own = resources.files("kimibot").joinpath("system_prompt.md").read_text(encoding="utf-8")
+    return f"{own.strip()}\n\n{settings.instructions}".strip()
+
+
+def _limits(settings: Settings) -> Limits:
+    """What is left of the context for reading when the answer has its share."""
+    for_reading = settings.kimi_context_tokens - settings.kimi_max_completion_tokens
+    return Limits(
+        budget_tokens=max(for_reading, settings.kimi_context_tokens // 4),
+        max_ask_age_seconds=settings.max_ask_age_seconds,
+    )
+
+
+def _lease_times(settings: Settings) -> LeaseTimes:
+    return LeaseTimes(
+        lease_seconds=settings.lease_seconds,
+        renew_seconds=settings.renew_seconds,
+        sweep_seconds=settings.sweep_seconds,
+        call_seconds=settings.slack_timeout_seconds,
+    )
+
+
+def _socket(settings: Settings, app: AsyncApp, hearing: Hearing) -> Socket | None:
+    token = settings.slack_app_token
+    if token is None:
+        return None
+    seconds = settings.ping_seconds
+    return Socket(app, token.get_secret_value(), hearing, ping_seconds=seconds)
+
+
+def _sources(edges: _Edges, socket: Socket | None) -> Sources:
+    return Sources(
+        open_asks=edges.store.open_asks,
+        live_answers=lambda: edges.pacing.live_answers,
+        kimi_streams=lambda: edges.kimi.open_streams,
+        is_socket_open=socket.is_open if socket is not None else None,
+    )
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
