@@ -13,6 +13,7 @@ from typing import Protocol
 from kimibot import texts
 from kimibot.assembling import Assembling
 from kimibot.attempt import Attempt
+from kimibot.closing import Closing, People, has_failed_too_often
 from kimibot.conversation import (
     Answer,
     ChatMessage,
@@ -24,7 +25,6 @@ from kimibot.conversation import (
     Stop,
     StopCause,
     Thread,
-    Turn,
 )
 from kimibot.errors import (
     ContextTooLong,
@@ -43,17 +43,11 @@ from kimibot.live_reply import LiveReply
 from kimibot.recalling import Recalling, Rows, Sources
 from kimibot.reply_parts import Posted, Sure
 from kimibot.stop_signal import StopRequested, StopSignal
-from kimibot.views import Button
 
 log = logging.getLogger(__name__)
 
 DRAINING = "draining"
 """The message of the cancellation that ends a turn because the process is going down."""
-
-LAST_WORDS_SECONDS = 5.0
-NAME_SECONDS = 0.3
-TAKE_BACK_SECONDS = 60.0
-MOST_TAKEOVERS = 3
 
 
 class Memory(Rows, Protocol):
@@ -93,14 +87,11 @@ class Model(Protocol):
     ) -> AbstractAsyncContextManager[AsyncIterator[Delta]]: ...
 
 
-class Workspace(Sources, Protocol):
+class Workspace(Sources, People, Protocol):
     """What Slack knows beyond our rows."""
 
     async def find(self, thread: Thread, turn_id: str) -> Sequence[str]:
         """The messages of a turn's reply, oldest first. Raises SlackError."""
-
-    async def tell(self, user: str, text: str) -> None:
-        """A direct message. Raises SlackError."""
 
 
 class Replies(Protocol):
@@ -151,7 +142,8 @@ class Answering:
             is_same_model=self._is_same_model,
             now=now,
         )
-        self._limits = limits
+        self._budget_tokens = limits.budget_tokens
+        self._closing = Closing(workspace, max_ask_age_seconds=limits.max_ask_age_seconds, now=now)
         self._now = now
 
     async def answer(self, claim: Claim, lease: Lease, signal: StopSignal) -> Ending:
@@ -177,7 +169,7 @@ class Answering:
             attempt.vanish(error.code)
         except SlackError as error:
             attempt.fail(error.code)
-            await self._tell_the_asker(attempt, error)
+            await self._closing.tell_the_asker(attempt, error)
         return self._ending(attempt)
 
     async def _parts_left(self, attempt: Attempt) -> tuple[str, ...]:
@@ -219,26 +211,26 @@ class Answering:
     async def _fill(self, attempt: Attempt, reply: LiveReply) -> None:
         try:
             if attempt.turn.stop is not None:
-                await self._stop(attempt, reply, attempt.turn.stop)
-            elif _has_failed_too_often(attempt.turn):
-                await self._give_up(attempt, reply)
-            elif self._is_too_old(attempt.turn):
-                await self._apologise(attempt, reply)
+                await self._closing.stop(attempt, reply, attempt.turn.stop)
+            elif has_failed_too_often(attempt.turn):
+                await self._closing.give_up(attempt, reply)
+            elif self._closing.is_too_old(attempt.turn):
+                await self._closing.apologise(attempt, reply)
             else:
                 await self._answer(attempt, reply)
         except StopRequested as request:
-            await self._stop(attempt, reply, request.stop)
+            await self._closing.stop(attempt, reply, request.stop)
         except KimiError as error:
-            await self._explain(attempt, reply, error)
+            await self._closing.explain(attempt, reply, error)
         except asyncio.CancelledError as error:
             if DRAINING in error.args:
-                await self._hand_over(attempt, reply)
+                await self._closing.hand_over(attempt, reply)
             raise
         except (SlackError, StorageError):
             raise
         except Exception:  # a fault of our own: the asker must hear of it all the same
             log.exception("turn failed", extra=attempt.ids)
-            await self._confess(attempt, reply)
+            await self._closing.confess(attempt, reply)
 
     async def _answer(self, attempt: Attempt, reply: LiveReply) -> None:
         """The happy path: recall, stream, show the whole of it."""
@@ -253,7 +245,7 @@ class Answering:
         self, attempt: Attempt, reply: LiveReply, remembered: Sequence[Remembered]
     ) -> Answer:
         """Ask the model; a thread that is too long and an answer without text get a second try."""
-        budget_tokens = self._limits.budget_tokens
+        budget_tokens = self._budget_tokens
         try:
             return await self._stream(attempt, reply, remembered, budget_tokens)
         except ContextTooLong:
@@ -295,81 +287,9 @@ class Answering:
             model.model,
         )
 
-    def _is_too_old(self, turn: Turn) -> bool:
-        age = self._now() - turn.accepted_at
-        return age.total_seconds() > self._limits.max_ask_age_seconds
-
-    async def _stop(self, attempt: Attempt, reply: LiveReply, stop: Stop) -> None:
-        """What there is of the answer stays, marked; a deleted ask takes its reply with it."""
-        attempt.stop(stop)
-        if stop.cause is StopCause.ASK_DELETED:
-            await self._take_back(attempt, reply)
-        else:
-            await reply.finish(attempt.text_to_keep, texts.stopped(await self._name(stop.by)))
-
-    async def _take_back(self, attempt: Attempt, reply: LiveReply) -> None:
-        """As far as Slack allows: nobody is to be told under a message that is gone."""
-        try:
-            async with asyncio.timeout(TAKE_BACK_SECONDS):
-                await reply.take_back(texts.STOPPED)
-        except (SlackError, TimeoutError) as error:
-            log.info("reply not taken back: %s", error, extra=attempt.ids)
-
-    async def _name(self, person: str) -> str:
-        """The person's name if it is at hand: a stop must not wait for it."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(NAME_SECONDS):
-                names = await self._workspace.names([person] if person else [])
-                return names.get(person, "")
-        return ""
-
-    async def _apologise(self, attempt: Attempt, reply: LiveReply) -> None:
-        others = [turn.id for turn in attempt.claim.turns[1:] if not self._is_too_old(turn)]
-        attempt.fail_alone("too_old", others)
-        await reply.finish(attempt.text_to_keep, texts.TOO_OLD, _try_again(attempt.turn))
-
-    async def _give_up(self, attempt: Attempt, reply: LiveReply) -> None:
-        """Whatever ended those who tried might be this very turn: it must not go on for ever."""
-        others = [turn.id for turn in attempt.claim.turns[1:] if not _has_failed_too_often(turn)]
-        attempt.fail_alone("interrupted", others)
-        note = texts.with_trace(texts.GIVEN_UP, attempt.turn.id)
-        await reply.finish(attempt.text_to_keep, note, _try_again(attempt.turn))
-
-    async def _explain(self, attempt: Attempt, reply: LiveReply, error: KimiError) -> None:
-        """Kimi failed: what there is of the answer stays, our words go below it."""
-        attempt.fail(error.name, error.trace_id)
-        _log_failure(attempt, error)
-        note = texts.failure(error, attempt.trace_id)
-        button = _try_again(attempt.turn) if note.can_retry else None
-        await reply.finish(attempt.text_to_keep, note.text, button)
-
-    async def _confess(self, attempt: Attempt, reply: LiveReply) -> None:
-        attempt.fail("unforeseen", attempt.turn.id)
-        note = texts.with_trace(texts.UNFORESEEN, attempt.turn.id)
-        await reply.finish(attempt.text_to_keep, note, _try_again(attempt.turn))
-
-    async def _hand_over(self, attempt: Attempt, reply: LiveReply) -> None:
-        """We are going down: say so below what there is; the next owner goes on in place."""
-        with suppress(SlackError, TimeoutError):
-            async with asyncio.timeout(LAST_WORDS_SECONDS):
-                await reply.finish(attempt.text_to_keep, texts.RESTARTING)
-
-    async def _tell_the_asker(self, attempt: Attempt, error: SlackError) -> None:
-        """Slack does not take the reply: the asker hears of it in a direct message."""
-        log.warning("reply refused: %s", error, extra=attempt.ids)
-        text = texts.CLOSED_THREAD.format(channel=attempt.claim.thread.channel, code=error.code)
-        try:
-            await self._workspace.tell(attempt.turn.asker, text)
-        except SlackError as second:
-            log.warning("asker not told: %s", second, extra=attempt.ids)
-
     def _ending(self, attempt: Attempt) -> Ending:
         model = self._model
         return attempt.ending(model.provider, model.model, model.effort)
-
-
-def _has_failed_too_often(turn: Turn) -> bool:
-    return turn.takeovers >= MOST_TAKEOVERS
 
 
 def _notes(answer: Answer) -> list[str]:
@@ -377,17 +297,3 @@ def _notes(answer: Answer) -> list[str]:
     if answer.finish_reason == "length":
         return [texts.REACHED_LIMIT]
     return [texts.DECLINED] if answer.finish_reason == "content_filter" else []
-
-
-def _try_again(turn: Turn) -> Button:
-    return Button(texts.TRY_AGAIN, texts.TRY_AGAIN_LABEL, turn.id)
-
-
-def _log_failure(attempt: Attempt, error: KimiError) -> None:
-    of_error: dict[str, object] = {
-        "error_code": error.name,
-        "status": error.status,
-        "code": error.code,
-        "detail": error.detail,
-    }
-    log.warning("kimi failed", extra=attempt.ids | of_error)

@@ -1,0 +1,132 @@
+"""How a turn ends when it does not end with the whole answer: what is said, and what stays."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from datetime import datetime
+from typing import Protocol
+
+from kimibot import texts
+from kimibot.attempt import Attempt
+from kimibot.conversation import Stop, StopCause, Turn
+from kimibot.errors import KimiError, SlackError
+from kimibot.live_reply import LiveReply
+from kimibot.views import Button
+
+log = logging.getLogger(__name__)
+
+LAST_WORDS_SECONDS = 5.0
+NAME_SECONDS = 0.3
+TAKE_BACK_SECONDS = 60.0
+MOST_TAKEOVERS = 3
+
+
+class People(Protocol):
+    """Whom to name and whom to tell."""
+
+    async def names(self, ids: Collection[str]) -> Mapping[str, str]:
+        """Names of people, as far as they are to be had soon. Never fails."""
+
+    async def tell(self, user: str, text: str) -> None:
+        """A direct message. Raises SlackError."""
+
+
+class Closing:
+    """Each says how the turn ended, in the attempt and below the reply. All raise SlackError."""
+
+    def __init__(
+        self, people: People, *, max_ask_age_seconds: float, now: Callable[[], datetime]
+    ) -> None:
+        self._people = people
+        self._max_ask_age_seconds = max_ask_age_seconds
+        self._now = now
+
+    def is_too_old(self, turn: Turn) -> bool:
+        """Whether an answer now would only surprise."""
+        age = self._now() - turn.accepted_at
+        return age.total_seconds() > self._max_ask_age_seconds
+
+    async def stop(self, attempt: Attempt, reply: LiveReply, stop: Stop) -> None:
+        """What there is of the answer stays, marked; a deleted ask takes its reply with it."""
+        attempt.stop(stop)
+        if stop.cause is StopCause.ASK_DELETED:
+            await self._take_back(attempt, reply)
+        else:
+            await reply.finish(attempt.text_to_keep, texts.stopped(await self._name(stop.by)))
+
+    async def _take_back(self, attempt: Attempt, reply: LiveReply) -> None:
+        """As far as Slack allows: nobody is to be told under a message that is gone."""
+        try:
+            async with asyncio.timeout(TAKE_BACK_SECONDS):
+                await reply.take_back(texts.STOPPED)
+        except (SlackError, TimeoutError) as error:
+            log.info("reply not taken back: %s", error, extra=attempt.ids)
+
+    async def _name(self, person: str) -> str:
+        """The person's name if it is at hand: a stop must not wait for it."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(NAME_SECONDS):
+                names = await self._people.names([person] if person else [])
+                return names.get(person, "")
+        return ""
+
+    async def apologise(self, attempt: Attempt, reply: LiveReply) -> None:
+        others = [turn.id for turn in attempt.claim.turns[1:] if not self.is_too_old(turn)]
+        attempt.fail_alone("too_old", others)
+        await reply.finish(attempt.text_to_keep, texts.TOO_OLD, _try_again(attempt.turn))
+
+    async def give_up(self, attempt: Attempt, reply: LiveReply) -> None:
+        """Whatever ended those who tried might be this very turn: it must not go on for ever."""
+        others = [turn.id for turn in attempt.claim.turns[1:] if not has_failed_too_often(turn)]
+        attempt.fail_alone("interrupted", others)
+        note = texts.with_trace(texts.GIVEN_UP, attempt.turn.id)
+        await reply.finish(attempt.text_to_keep, note, _try_again(attempt.turn))
+
+    async def explain(self, attempt: Attempt, reply: LiveReply, error: KimiError) -> None:
+        """Kimi failed: what there is of the answer stays, our words go below it."""
+        attempt.fail(error.name, error.trace_id)
+        _log_failure(attempt, error)
+        note = texts.failure(error, attempt.trace_id)
+        button = _try_again(attempt.turn) if note.can_retry else None
+        await reply.finish(attempt.text_to_keep, note.text, button)
+
+    async def confess(self, attempt: Attempt, reply: LiveReply) -> None:
+        attempt.fail("unforeseen", attempt.turn.id)
+        note = texts.with_trace(texts.UNFORESEEN, attempt.turn.id)
+        await reply.finish(attempt.text_to_keep, note, _try_again(attempt.turn))
+
+    async def hand_over(self, attempt: Attempt, reply: LiveReply) -> None:
+        """We are going down: say so below what there is; the next owner goes on in place."""
+        with suppress(SlackError, TimeoutError):
+            async with asyncio.timeout(LAST_WORDS_SECONDS):
+                await reply.finish(attempt.text_to_keep, texts.RESTARTING)
+
+    async def tell_the_asker(self, attempt: Attempt, error: SlackError) -> None:
+        """Slack does not take the reply: the asker hears of it in a direct message."""
+        log.warning("reply refused: %s", error, extra=attempt.ids)
+        text = texts.CLOSED_THREAD.format(channel=attempt.claim.thread.channel, code=error.code)
+        try:
+            await self._people.tell(attempt.turn.asker, text)
+        except SlackError as second:
+            log.warning("asker not told: %s", second, extra=attempt.ids)
+
+
+def has_failed_too_often(turn: Turn) -> bool:
+    return turn.takeovers >= MOST_TAKEOVERS
+
+
+def _try_again(turn: Turn) -> Button:
+    return Button(texts.TRY_AGAIN, texts.TRY_AGAIN_LABEL, turn.id)
+
+
+def _log_failure(attempt: Attempt, error: KimiError) -> None:
+    of_error: dict[str, object] = {
+        "error_code": error.name,
+        "status": error.status,
+        "code": error.code,
+        "detail": error.detail,
+    }
+    log.warning("kimi failed", extra=attempt.ids | of_error)
