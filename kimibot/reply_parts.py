@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -10,9 +11,11 @@ from typing import Protocol, TypeVar
 
 from kimibot.budget import Urgency, Wish
 from kimibot.conversation import Thread
-from kimibot.errors import FateUnknown, MessageGone, NotConnected, RateLimited
+from kimibot.errors import FateUnknown, MessageGone, NotConnected, RateLimited, SlackError
 from kimibot.pacing import Pacing, now
 from kimibot.views import View
+
+log = logging.getLogger(__name__)
 
 PAUSE_SECONDS = 1.0
 
@@ -137,13 +140,19 @@ class ReplyParts:
         if self._unsettled_since is None:
             return
         await asyncio.sleep(self._unsettled_since + self._settle_seconds - now())
+        try:
+            await self._put_right()
+        except SlackError as error:  # all that we have to show was confirmed before
+            log.warning("reply not settled: %s", error, extra={"turn": self._turn_id})
+        self._unsettled_since = None
+
+    async def _put_right(self) -> None:
         for ts in await self._until_answered(self._find):
             if ts not in self._ts:
                 await self._take_out(ts)
         for ts in self._ts:
             with suppress(MessageGone):  # somebody did not want it
                 await self._until_answered(partial(self._show_again, ts))
-        self._unsettled_since = None
 
     async def _find(self) -> Sequence[str]:
         return await self._messages.find(self._thread, self._turn_id)

@@ -29,6 +29,7 @@ class Channel:
     faults: dict[str, list[SlackError]] = field(default_factory=dict)
     lost: dict[str, list[SlackError]] = field(default_factory=dict)
     late: dict[str, list[tuple[SlackError, float]]] = field(default_factory=dict)
+    unreadable: SlackError | None = None
     busy: int = 0
     most_at_once: int = 0
 
@@ -52,6 +53,8 @@ class Channel:
 
     async def find(self, thread: Thread, turn_id: str) -> Sequence[str]:
         self.calls.append(("find", turn_id))
+        if self.unreadable is not None:
+            raise self.unreadable
         return sorted(ts for ts in self.shown if self.marks[ts][0] == turn_id)
 
     async def _call(self, name: str, ts: str, view: View, apply: Callable[[], None]) -> None:

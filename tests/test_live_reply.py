@@ -261,6 +261,17 @@ async def test_what_the_owner_before_sends_after_a_take_over_is_put_right() -> N
 
 
 @in_virtual_time
+async def test_an_answer_that_was_confirmed_does_not_fail_for_a_last_look_that_is_refused() -> None:
+    channel = Channel(lost={"edit": [FateUnknown("chat.update", "timeout")]})
+    channel.unreadable = ReplyRefused("conversations.replies", "missing_scope")
+    async with open_reply(channel) as reply:
+        await asyncio.sleep(0.1)
+        await reply.finish("all of it")
+
+    assert channel.bodies() == ["all of it"]
+
+
+@in_virtual_time
 async def test_a_reply_whose_calls_were_all_answered_is_not_sent_again() -> None:
     channel = Channel()
     async with open_reply(channel) as reply:
