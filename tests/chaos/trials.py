@@ -1,0 +1,84 @@
+"""One conversation, tried again and again with a mishap at another moment each time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+
+from tests.chaos.calls import Calls, Moment
+from tests.chaos.world import World, open_world
+from tests.postgres import Postgres
+
+AT_ONCE = 8
+"""So many worlds live at the same time: they wait more than they work."""
+
+MOST_MISSED = 1 / 3
+"""How many edits and renewals there are depends on the time that all else takes."""
+
+Mishap = Callable[[World], None]
+
+
+def kill(world: World) -> None:
+    """The call, or its answer, goes down with the process."""
+    world.replicas[0].kill()
+    raise ConnectionAbortedError
+
+
+def lose(world: World) -> None:
+    """The call, or its answer, is lost on the way."""
+    raise ConnectionAbortedError
+
+
+async def undisturbed(postgres: Postgres) -> list[Moment]:
+    """The moments of all outside calls when nothing happens."""
+    calls = Calls()
+    async with fresh_world(postgres, calls) as world:
+        assert await _conversation(world) == []
+    return calls.seen
+
+
+async def complaints_after(
+    postgres: Postgres, moments: Sequence[Moment], mishap: Mishap
+) -> list[str]:
+    """What is wrong after the mishap at any of the moments, and with too few of them reached."""
+    room = asyncio.Semaphore(AT_ONCE)
+
+    async def trial(moment: Moment) -> tuple[bool, list[str]]:
+        async with room:
+            return await _trial(postgres, moment, mishap)
+
+    trials = await asyncio.gather(*(trial(moment) for moment in moments))
+    missed = sum(not has_struck for has_struck, _ in trials)
+    found = [line for _, lines in trials for line in lines]
+    if missed > len(moments) * MOST_MISSED:
+        found.append(f"{missed} of {len(moments)} moments never came")
+    return found
+
+
+@asynccontextmanager
+async def fresh_world(postgres: Postgres, calls: Calls) -> AsyncIterator[World]:
+    """A world with one bot and an empty database."""
+    url = await asyncio.to_thread(postgres.new_database)
+    try:
+        async with open_world(url, calls) as world:
+            yield world
+    finally:
+        await asyncio.to_thread(postgres.drop, url)
+
+
+async def _trial(postgres: Postgres, moment: Moment, mishap: Mishap) -> tuple[bool, list[str]]:
+    calls = Calls()
+    async with fresh_world(postgres, calls) as world:
+        calls.befall(moment, lambda: mishap(world))
+        found = await _conversation(world)
+    return calls.has_struck, [f"{mishap.__name__} {moment}: {line}" for line in found]
+
+
+async def _conversation(world: World) -> list[str]:
+    """A long answer at the second try, then a follow-up in its thread; what is wrong in the end."""
+    await world.until_connected()
+    first = await world.ask("long-1")
+    await world.until_ended()
+    await world.ask("short-2", first.ts)
+    return await world.verdict()
