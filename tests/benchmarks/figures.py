@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from tests.benchmarks.usage import busy_cores
 
@@ -27,6 +27,10 @@ class Figure:
         return f"{sign} {self.budget:g}  {'met' if is_met else 'MISSED'}"
 
 
+REPORTED: list[dict[str, object]] = []
+"""All rows of this run, for `python -m tests.benchmarks`."""
+
+
 def percentile(values: Sequence[float], percent: float) -> float:
     """The smallest value that so many percent of the values do not exceed."""
     ordered = sorted(values)
@@ -43,6 +47,7 @@ def report(title: str, figures: Sequence[Figure]) -> None:
     """Print the rows, and how busy the machine was: it may be the reason for a miss."""
     print(f"\n{title}  (load of the machine: {busy_cores():.1f})")  # noqa: T201  # a benchmark prints
     for figure in figures:
+        REPORTED.append({"table": title, **asdict(figure)})
         row = f"  {figure.name:<60} {_shown(figure.value):>8} {figure.unit:<8} {figure.verdict}"
         print(row.rstrip(), flush=True)  # noqa: T201
 

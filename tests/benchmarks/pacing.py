@@ -19,6 +19,7 @@ from kimibot.errors import RateLimited
 from kimibot.live_reply import LiveReply
 from kimibot.pacing import Pacing, now
 from kimibot.views import View
+from tests.benchmarks.figures import Figure, percentile, report
 from tests.fakes import SplitEvery, at_once, forget, sign
 from tests.virtual_time import VirtualTimeLoop
 
@@ -110,7 +111,20 @@ async def answer(slack: Slack, pacing: Pacing, thread: Thread, figures: Figures)
     figures.parts.append(len(reply.reply_ts))
 
 
-async def load(answers: int, channels: int, rested_seconds: float) -> None:
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """What a load was like, for its readers and for Slack."""
+
+    lag_p50_seconds: float
+    lag_p95_seconds: float
+    unseen_words: float
+    parts: float
+    calls: int
+    refused: int
+
+
+async def load(answers: int, channels: int, rested_seconds: float) -> Crowd:
+    """So many answers at once, by a bot that has rested or has just been started."""
     slack, pacing, figures = Slack(), Pacing(), Figures()
     pacing.reconsider("chat.update")
     await asyncio.sleep(rested_seconds)
@@ -120,17 +134,35 @@ async def load(answers: int, channels: int, rested_seconds: float) -> None:
         tasks.append(asyncio.create_task(answer(slack, pacing, thread, figures)))
         await asyncio.sleep(ASK_EVERY_SECONDS)
     await asyncio.gather(*tasks)
-    cuts = statistics.quantiles(figures.lag_seconds, n=20) if answers > 1 else [0.0] * 19
-    print(  # noqa: T201  # a benchmark prints
-        f"{answers:3} answers {'after a rest' if rested_seconds else 'at a start  '}:"
-        f" lag p50 {statistics.median(figures.lag_seconds):5.2f} s"
-        f"  p95 {cuts[18]:5.2f} s  unseen {statistics.mean(figures.unseen_words):4.0f} words"
-        f"  parts {statistics.mean(figures.parts):.2f}  calls {slack.calls}  429s {slack.refused}"
+    return Crowd(
+        lag_p50_seconds=percentile(figures.lag_seconds, 50),
+        lag_p95_seconds=percentile(figures.lag_seconds, 95),
+        unseen_words=statistics.mean(figures.unseen_words),
+        parts=statistics.mean(figures.parts),
+        calls=slack.calls,
+        refused=slack.refused,
     )
 
 
-if __name__ == "__main__":
+def simulate(answers: int, channels: int, rested_seconds: float = 60.0) -> Crowd:
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        return runner.run(load(answers, channels, rested_seconds))
+
+
+def main() -> None:
     for rested_seconds in (60.0, 0.0):
         for answers, channels in ((1, 1), (3, 1), (20, 5), (50, 10)):
-            with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
-                runner.run(load(answers, channels, rested_seconds))
+            crowd = simulate(answers, channels, rested_seconds)
+            when = "after a rest" if rested_seconds else "at a start"
+            rows = [
+                Figure("last word → all visible, p50", crowd.lag_p50_seconds, "s", 2.0),
+                Figure("last word → all visible, p95", crowd.lag_p95_seconds, "s"),
+                Figure("unseen while it writes, mean", crowd.unseen_words, "words"),
+                Figure("parts an answer", crowd.parts, "parts"),
+                Figure("429s", crowd.refused, "calls", 0),
+            ]
+            report(f"simulated: {answers} answers {when}", rows)
+
+
+if __name__ == "__main__":
+    main()
