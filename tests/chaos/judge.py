@@ -107,6 +107,8 @@ def _about_reply(turn: Turn, reply: Sequence[Fields]) -> Iterator[str]:
         yield f"a part that is not the last says {[note(part) for part in earlier]}"
     if turn.outcome == "failed" and not note(last):
         yield "it has failed, and the reply does not say so"
+    if turn.outcome == "failed" and button(last) not in ("", texts.TRY_AGAIN):
+        yield f"it has failed, and has a button for {button(last)!r}"
     if turn.outcome == "answered" and button(last):
         yield "it is answered, and has a button"
     if turn.outcome == "answered" and note(last) not in ("", texts.HISTORY_UNREAD):

@@ -81,6 +81,7 @@ def test_an_ask_that_was_answered_with_another_is_well() -> None:
         ([TURN], [part(answer_to(ASK.name), button="try_again")], "has a button"),
         ([FAILED], [WHOLE], "does not say so"),
         ([FAILED], [part("Something else", note="Cut off.")], "not the beginning"),
+        ([FAILED], [part("", note="Cut off.", button="stop")], "button for 'stop'"),
     ],
 )
 def test_what_is_wrong_is_found(turns: list[Turn], messages: list[Fields], complaint: str) -> None:
