@@ -90,8 +90,8 @@ class Model(Protocol):
 class Workspace(Sources, People, Protocol):
     """What Slack knows beyond our rows."""
 
-    async def find(self, thread: Thread, turn_id: str) -> Sequence[str]:
-        """The messages of a turn's reply, oldest first. Raises SlackError."""
+    async def left(self, thread: Thread, turn_id: str) -> Sequence[tuple[str, str]]:
+        """The messages of a turn's reply with the text in them, oldest first. Raises SlackError."""
 
 
 class Replies(Protocol):
@@ -155,7 +155,7 @@ class Answering:
         """
         attempt = Attempt(claim, lease, signal)
         reply_ts = await self._parts_left(attempt)
-        attempt.earlier = await self._recalling.earlier_answer(claim)
+        attempt.earlier = await self._recalling.earlier_answer(claim) or attempt.earlier
         if attempt.turn.stop == Stop(StopCause.ASK_DELETED) and not reply_ts:
             attempt.stop(attempt.turn.stop)
             return self._ending(attempt)
@@ -178,14 +178,15 @@ class Answering:
         if turn.attempt == 1:
             return turn.reply_ts
         try:
-            found = await self._workspace.find(attempt.claim.thread, turn.id)
+            found = await self._workspace.left(attempt.claim.thread, turn.id)
         except (RateLimited, NotConnected, FateUnknown):
             if not turn.reply_ts:
                 raise
             return turn.reply_ts
         except SlackError:  # it will not get better: what is stored has to do
             return turn.reply_ts
-        return tuple(found) or turn.reply_ts
+        attempt.remember_left("\n\n".join(text for _, text in found if text))
+        return tuple(ts for ts, _ in found) or turn.reply_ts
 
     def _open_reply(self, attempt: Attempt, reply_ts: Sequence[str]) -> LiveReply:
         async def on_posted(posted: Sequence[str]) -> None:
@@ -202,7 +203,7 @@ class Answering:
             reply_ts=reply_ts,
             on_posted=on_posted,
             sure=attempt.lease.sure,
-            is_taken_over=turn.takeovers > 0,
+            is_taken_over=turn.attempt > 1,  # also after a hand-over: a call of then may be late
         )
         if self._model.ahead:
             reply.wait_as(texts.waiting(self._model.ahead))

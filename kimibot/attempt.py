@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -60,6 +59,11 @@ class Attempt:
             "trace_id": self.trace_id,
         }
 
+    def remember_left(self, text: str) -> None:
+        """What an owner who did not end the turn has left in the thread."""
+        if text:
+            self.earlier = Answer(text, raw={"role": "assistant", "content": text})
+
     def add(self, delta: Delta, now: datetime) -> None:
         self.assembling.add(delta)
         self.last_delta_at = now
@@ -77,10 +81,10 @@ class Attempt:
         self.answer = self.assembling.cut() if self.text else self.earlier
         self.trace_id = trace_id or self._own_trace_id()
 
-    def fail_alone(self, error_code: str, others: Sequence[str]) -> None:
-        """As `fail`, but for this turn only: the others stay open and get their answer."""
+    def fail_alone(self, error_code: str) -> None:
+        """As `fail`, but for this turn only: the others stay open and end in their own way."""
         self.fail(error_code, self.turn.id)
-        self.left_open = tuple(others)
+        self.left_open = tuple(turn.id for turn in self.claim.turns[1:])
 
     def stop(self, stop: Stop) -> None:
         """The turn ends as it stands. What was taken out of the thread is not kept either."""

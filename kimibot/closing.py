@@ -74,14 +74,13 @@ class Closing:
         return ""
 
     async def apologise(self, attempt: Attempt, reply: LiveReply) -> None:
-        others = [turn.id for turn in attempt.claim.turns[1:] if not self.is_too_old(turn)]
-        attempt.fail_alone("too_old", others)
+        """Each asker gets an apology of their own, with a button that they may press."""
+        attempt.fail_alone("too_old")
         await reply.finish(attempt.text_to_keep, texts.TOO_OLD, _try_again(attempt.turn))
 
     async def give_up(self, attempt: Attempt, reply: LiveReply) -> None:
         """Whatever ended those who tried might be this very turn: it must not go on for ever."""
-        others = [turn.id for turn in attempt.claim.turns[1:] if not has_failed_too_often(turn)]
-        attempt.fail_alone("interrupted", others)
+        attempt.fail_alone("interrupted")
         note = texts.with_trace(texts.GIVEN_UP, attempt.turn.id)
         await reply.finish(attempt.text_to_keep, note, _try_again(attempt.turn))
 

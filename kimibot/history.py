@@ -145,7 +145,8 @@ def _with_open_asks_last(
 def _without_open_calls(said: Sequence[ChatMessage]) -> list[ChatMessage]:
     """A tool call without its result is refused: it is left out, and what is then empty as well."""
     kept: list[ChatMessage] = []
-    for message, following in zip(said, [*said[1:], None], strict=True):
+    following_ones: list[ChatMessage | None] = [*said[1:], None]
+    for message, following in zip(said, following_ones, strict=False):
         is_answered = following is not None and following["role"] == "tool"
         if "tool_calls" in message and not is_answered:
             message = {key: value for key, value in message.items() if key != "tool_calls"}

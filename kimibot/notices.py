@@ -59,16 +59,17 @@ class Notices:
     def ended(self, claim: Claim, ending: Ending) -> None:
         """Tell whoever has waited long for this. Returns at once."""
         text = _TEXTS.get(ending.outcome, "")
-        people = self._who_waited(claim)
+        people = self._who_waited(claim, ending)
         if text and people and ending.reply_ts:
             self._background.start(self._tell(claim.thread, people, text, claim.turns[0]))
 
-    def _who_waited(self, claim: Claim) -> list[str]:
+    def _who_waited(self, claim: Claim, ending: Ending) -> list[str]:
         now = self._now()
         waited = [
             turn.asker
             for turn in claim.turns
-            if (now - turn.accepted_at).total_seconds() > self._long_seconds
+            if turn.id not in ending.left_open
+            and (now - turn.accepted_at).total_seconds() > self._long_seconds
         ]
         return list(dict.fromkeys(waited))
 

@@ -99,7 +99,7 @@ class Painter:
                 await self._wait_for_change()
                 await self._show()
         for ts in reversed(self._parts.ts[self._part + 1 :]):
-            await self._parts.delete(ts)
+            await self._parts.drop(ts)
         await self._parts.settle()
 
     def _is_complete(self) -> bool:
@@ -241,7 +241,7 @@ class Painter:
     async def _drop_superseded(self) -> None:
         """A sign whose text went out as a post is in the way."""
         if self._superseded_ts:
-            await self._parts.delete(self._superseded_ts)
+            await self._parts.drop(self._superseded_ts)
             self._superseded_ts = ""
             self._part -= 1
 

@@ -18,6 +18,8 @@ from kimibot.views import View
 log = logging.getLogger(__name__)
 
 PAUSE_SECONDS = 1.0
+EMPTY = "…"
+"""What stands in a message that is no part of the reply any more and can't be deleted."""
 
 Found = TypeVar("Found")
 
@@ -110,24 +112,33 @@ class ReplyParts:
         await self._add(ts)
 
     async def adopt(self) -> bool:
-        """If a post got no response, look for it in the thread: True when it was there."""
+        """If a post got no response, look for it in the thread: True when it was there.
+
+        An older one than the newest part is the late twin of another post, to be taken out at the
+        end.
+        """
         if not self._is_in_doubt:
             return False
         found = await self._find()
         self._is_in_doubt = False
-        unknown = [ts for ts in found if ts not in self._ts]
+        newest = self._ts[-1] if self._ts else ""
+        unknown = [ts for ts in found if ts not in self._ts and ts > newest]
         if unknown:
             await self._add(unknown[0])
         return bool(unknown)
 
     async def delete(self, ts: str) -> None:
-        """Take a part out of the thread; it may be gone already.
+        """Take a part out of the thread; it may be gone already. Raises SlackError.
 
         It counts as none from now on, so that our own deletion is not taken for somebody else's.
         """
-        if ts in self._ts:
-            self._ts.remove(ts)
-            await self._on_posted(self._ts)
+        await self._count_out(ts)
+        with suppress(MessageGone):
+            await self._until_answered(partial(self._delete, ts))
+
+    async def drop(self, ts: str) -> None:
+        """Take a part out that is in the way, or empty it where Slack lets nobody delete it."""
+        await self._count_out(ts)
         await self._take_out(ts)
 
     async def settle(self) -> None:
@@ -147,12 +158,13 @@ class ReplyParts:
         self._unsettled_since = None
 
     async def _put_right(self) -> None:
-        for ts in await self._until_answered(self._find):
-            if ts not in self._ts:
-                await self._take_out(ts)
+        """First what should be there: it does not depend on what Slack lets us delete."""
         for ts in self._ts:
             with suppress(MessageGone):  # somebody did not want it
                 await self._until_answered(partial(self._show_again, ts))
+        for ts in await self._until_answered(self._find):
+            if ts not in self._ts:
+                await self._take_out(ts)
 
     async def _find(self) -> Sequence[str]:
         return await self._messages.find(self._thread, self._turn_id)
@@ -162,9 +174,26 @@ class ReplyParts:
         await self._sure()
         await self._messages.edit(self._thread, ts, self._views[ts])
 
+    async def _count_out(self, ts: str) -> None:
+        if ts in self._ts:
+            self._ts.remove(ts)
+            await self._on_posted(self._ts)
+
     async def _take_out(self, ts: str) -> None:
-        with suppress(MessageGone):
+        """Delete it, or empty it where the workspace keeps everything."""
+        try:
             await self._until_answered(partial(self._delete, ts))
+        except MessageGone:
+            return
+        except SlackError as error:
+            log.info("part not deleted: %s", error, extra={"turn": self._turn_id})
+            with suppress(SlackError):  # it is no part of the reply any more
+                await self._until_answered(partial(self._empty, ts))
+
+    async def _empty(self, ts: str) -> None:
+        await self._pacing.call("chat.update")
+        await self._sure()
+        await self._messages.edit(self._thread, ts, View(note=EMPTY))
 
     async def _delete(self, ts: str) -> None:
         await self._pacing.call("chat.delete")

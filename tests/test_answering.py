@@ -158,10 +158,11 @@ class Workspace:
             raise self.unreadable
         return self.said
 
-    async def find(self, thread: Thread, turn_id: str) -> Sequence[str]:
+    async def left(self, thread: Thread, turn_id: str) -> Sequence[tuple[str, str]]:
         if self.unreadable is not None:
             raise self.unreadable
-        return await self.channel.find(thread, turn_id)
+        found = await self.channel.find(thread, turn_id)
+        return [(ts, self.channel.shown[ts].body) for ts in found]
 
     async def tell(self, user: str, text: str) -> None:
         self.told.append((user, text))
@@ -519,7 +520,7 @@ async def test_an_ask_that_waited_too_long_gets_an_apology_with_a_button() -> No
 
 
 @in_virtual_time
-async def test_a_fresh_ask_is_not_merged_into_the_apology_for_an_old_one() -> None:
+async def test_no_other_ask_is_merged_into_the_apology_for_an_old_one() -> None:
     stage = Stage()
     stage.now = AT + timedelta(seconds=1801)
     fresh = replace(TURN, id="turn-2", ts="1700001700.000100", accepted_at=stage.now)
@@ -528,7 +529,7 @@ async def test_a_fresh_ask_is_not_merged_into_the_apology_for_an_old_one() -> No
     ending = await stage.answer(replace(CLAIM, turns=(TURN, old, fresh)))
 
     assert stage.note == texts.TOO_OLD
-    assert ending.left_open == ("turn-2",)
+    assert ending.left_open == ("turn-3", "turn-2")
 
 
 CUT = Remembered(
@@ -600,6 +601,17 @@ async def test_a_taken_over_turn_finishes_the_reply_that_it_finds() -> None:
 
     assert stage.channel.bodies() == ["Whole."]
     assert ending.reply_ts == (left,)
+
+
+@in_virtual_time
+async def test_what_a_killed_owner_has_shown_stays_when_the_next_one_fails() -> None:
+    stage = Stage([Busy()])
+    await stage.channel.post(THREAD, View("word0 word1"), "turn-1", 1)
+
+    await stage.answer(replace(CLAIM, turns=(replace(TURN, attempt=2, takeovers=1),)))
+
+    assert stage.channel.bodies() == ["word0 word1"]
+    assert "busy right now" in stage.note
 
 
 @in_virtual_time

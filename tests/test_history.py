@@ -205,3 +205,7 @@ def test_placed_says_what_was_sent() -> None:
     assert reading(ASK).placed == (
         Placed(1, 1, "Ana, Sun 2025-11-30 09:12 UTC: Why is `a[0]` slow?"),
     )
+
+
+def test_a_thread_of_which_nothing_is_left_can_still_be_read() -> None:
+    assert reading().messages == ({"role": "system", "content": "Be kind."},)

@@ -19,6 +19,7 @@ from kimibot.errors import (
 )
 from kimibot.live_reply import LiveReply
 from kimibot.pacing import Pacing, now
+from kimibot.reply_parts import EMPTY
 from kimibot.views import Button, Style, View
 from tests.fakes import THREAD, Channel, Posted, SplitEvery, at_once, forget, sign
 from tests.virtual_time import in_virtual_time
@@ -280,6 +281,35 @@ async def test_a_reply_whose_calls_were_all_answered_is_not_sent_again() -> None
         await reply.finish("fine")
 
     assert now() - finished_at < 0.1
+
+
+@in_virtual_time
+async def test_a_part_that_slack_lets_nobody_delete_is_emptied_and_fails_nothing() -> None:
+    refusal = SlackError("chat.delete", "compliance_exports_prevent_deletion")
+    channel = Channel(faults={"delete": [refusal]})
+    async with open_reply(channel) as first:
+        await first.finish("b" * 150)
+    left = first.reply_ts
+
+    async with open_reply(channel, reply_ts=left) as second:
+        await second.finish("short")
+
+    assert second.reply_ts == left[:1]
+    assert channel.shown[left[0]].body == "short"
+    assert (channel.shown[left[1]].body, channel.shown[left[1]].note) == ("", EMPTY)
+
+
+@in_virtual_time
+async def test_the_late_twin_of_a_post_is_not_taken_for_a_later_part() -> None:
+    lost = FateUnknown("chat.postMessage", "timeout")
+    channel = Channel(late={"post": [(lost, 2.0)]})
+    async with open_reply(channel) as reply:
+        await asyncio.sleep(5)
+        channel.lost["post"] = [lost]
+        await reply.finish("a" * 100 + "b" * 50)
+    await asyncio.sleep(30)
+
+    assert channel.bodies() == ["a" * 100, "b" * 50]
 
 
 @in_virtual_time

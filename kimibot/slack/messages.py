@@ -7,7 +7,8 @@ from typing import Any
 
 from kimibot.conversation import Thread
 from kimibot.pacing import Pacing
-from kimibot.slack.markdown import notification, plain
+from kimibot.slack.inline import BREAK
+from kimibot.slack.markdown import notification, plain, unescape
 from kimibot.slack.web_api import WebApi
 from kimibot.views import Button, Style, View
 
@@ -53,6 +54,10 @@ class SlackMessages:
 
     async def find(self, thread: Thread, turn_id: str) -> Sequence[str]:
         """The messages of a turn's reply that are in the thread, oldest first."""
+        return [ts for ts, _ in await self.left(thread, turn_id)]
+
+    async def left(self, thread: Thread, turn_id: str) -> Sequence[tuple[str, str]]:
+        """The same, each with the text of the model in it, as near as Slack has it."""
         messages = await self._web_api.pages(
             "conversations.replies",
             "messages",
@@ -60,7 +65,8 @@ class SlackMessages:
             ts=thread.root_ts,
             include_all_metadata=True,
         )
-        return sorted(str(message["ts"]) for message in messages if _is_of(message, turn_id))
+        ours = [message for message in messages if _is_of(message, turn_id)]
+        return sorted((str(message["ts"]), _body_of(message)) for message in ours)
 
     async def whisper(self, thread: Thread, user: str, text: str) -> None:
         """Tell one person something that the others in the thread do not see."""
@@ -82,6 +88,12 @@ def _is_of(message: Mapping[str, Any], turn_id: str) -> bool:
     metadata = message.get("metadata") or {}
     payload = metadata.get("event_payload") or {}
     return metadata.get("event_type") == METADATA_TYPE and payload.get("turn") == turn_id
+
+
+def _body_of(message: Mapping[str, Any]) -> str:
+    blocks = message.get("blocks") or []
+    texts = [str(block.get("text")) for block in blocks if block.get("type") == "markdown"]
+    return unescape("\n\n".join(texts)).replace(BREAK, "")
 
 
 def _content(view: View) -> dict[str, Any]:

@@ -61,8 +61,9 @@ class SlackWorkspace:
         said = [read_reply(reply, thread, self._us) for reply in replies]
         return [message for message in said if message and not is_stop(message, self._us)]
 
-    async def find(self, thread: Thread, turn_id: str) -> Sequence[str]:
-        return await self._messages.find(thread, turn_id)
+    async def left(self, thread: Thread, turn_id: str) -> Sequence[tuple[str, str]]:
+        """The messages of a turn's reply with the text in them, oldest first. Raises SlackError."""
+        return await self._messages.left(thread, turn_id)
 
     async def tell(self, user: str, text: str) -> None:
         """A direct message in our own words, links and all. Raises SlackError.

@@ -61,6 +61,12 @@ _REQUEUE = (
         turns.c.id == bindparam("turn_id"),
         turns.c.state == bindparam("ended"),
         turns.c.outcome == bindparam("failed"),
+        ~exists().where(
+            messages.c.team == turns.c.team,
+            messages.c.channel == turns.c.channel,
+            messages.c.ts == turns.c.ts,
+            messages.c.deleted_at.is_not(None),
+        ),
     )
     .values(
         state=bindparam("queued"),

@@ -91,7 +91,14 @@ _MARK_IN_THREAD = _mark(
 _MARK_IN_CHANNEL = _mark(turns.c.ts < _before_ts, *_in_channel, turns.c.asker == _person)
 _MARK_TURN = _mark(turns.c.id == bindparam("turn_id"))
 _MARK_ASK = _mark(*_in_channel, turns.c.ts == bindparam("ask_ts"))
-_MARK_REPLY = _mark(*_in_channel, _shows, turns.c.asker == _person)
+_merged = turns.alias("merged")
+_is_answered_there_too = exists().where(
+    _merged.c.thread_id == turns.c.thread_id,
+    _merged.c.fence == turns.c.fence,
+    _merged.c.ended_at.is_(None),
+    _merged.c.asker == _person,
+)
+_MARK_REPLY = _mark(*_in_channel, _shows, _is_answered_there_too)
 _HAS_RUNNING_ON = select(
     exists().where(_in_thread, is_open, turns.c.stop_requested.is_(None), turns.c.ts < _before_ts)
 )
@@ -183,7 +190,7 @@ async def mark_ask(
 async def mark_reply(
     connection: AsyncConnection, team: str, channel: str, ts: str, asker: str
 ) -> list[TurnToStop]:
-    """The asker's open turn whose reply has that part."""
+    """The open turn whose reply has that part, if the person is one of those whom it answers."""
     values = _where(team, channel) | {"part": part_pattern(ts)}
     return await _marked(connection, _MARK_REPLY, Stop(StopCause.PERSON, asker), values)
 
