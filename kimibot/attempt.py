@@ -70,8 +70,11 @@ class Attempt:
         self.first_delta_at = self.first_delta_at or now
 
     def succeed(self, answer: Answer) -> None:
+        """The turn and all that are merged into it end; one that has a reply of its own, from an
+        earlier try, is answered in that."""
         self.outcome = Outcome.ANSWERED
         self.answer = answer
+        self.left_open = tuple(turn.id for turn in self.claim.turns[1:] if turn.reply_ts)
         self.trace_id = self._own_trace_id()
 
     def fail(self, error_code: str, trace_id: str = "") -> None:

@@ -12,7 +12,15 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from kimibot.budget import FEW_LIVE, Urgency, Wish
-from kimibot.errors import BlocksRefused, FateUnknown, NotConnected, RateLimited
+from kimibot.errors import (
+    BlocksRefused,
+    FateUnknown,
+    MessageGone,
+    NotConnected,
+    RateLimited,
+    ReplyRefused,
+    SlackError,
+)
 from kimibot.open_part import OpenPart, Showing, Splitter
 from kimibot.pacing import Growth, Pacing, now
 from kimibot.reply_parts import ReplyParts
@@ -23,6 +31,9 @@ EDIT_PATIENCE_SECONDS = 1.0
 
 LIVE_PART_CHARACTERS = 2_500
 """When so much is unseen and edits are scarce, the answer goes on in a further part at once."""
+
+UNKNOWN_TRIES = 3
+"""So often a call is made that Slack refuses with a code that we do not know."""
 
 SIGN_SECONDS = 10.0
 """How often the elapsed time is shown while there is no text yet."""
@@ -143,7 +154,7 @@ class Painter:
 
     async def _bring_up_to_date(self) -> None:
         """Make Slack show the open part's newest view, by an edit or, for a new part, a post."""
-        pause_seconds = 0.5
+        pause_seconds, tries_left = 0.5, UNKNOWN_TRIES
         while self._view()[0] != self._shown:
             try:
                 await self._send()
@@ -151,7 +162,13 @@ class Painter:
                 continue  # the method is held: the next slot comes when Slack allows it
             except BlocksRefused:
                 self._make_plainer()
-            except (FateUnknown, NotConnected):
+            except (ReplyRefused, MessageGone):
+                raise
+            except SlackError as error:
+                is_passing = isinstance(error, FateUnknown | NotConnected)
+                tries_left -= not is_passing
+                if not is_passing and tries_left == 0:
+                    raise
                 await asyncio.sleep(pause_seconds)
                 pause_seconds = min(pause_seconds * 2, 8.0)
             else:

@@ -19,7 +19,8 @@ class Rows(Protocol):
     """What is kept of a thread. Both raise DatabaseUnavailable."""
 
     async def recall(self, thread_id: int) -> list[Remembered]:
-        """All its messages: what was sent to the model in that order, then the rest by time."""
+        """Its messages up to the newest ask that runs: what was sent to the model, in that order,
+        then the rest by time."""
 
     async def add_messages(self, thread_id: int, messages: Sequence[Message]) -> None:
         """Keep those that are not there yet."""

@@ -532,6 +532,17 @@ async def test_no_other_ask_is_merged_into_the_apology_for_an_old_one() -> None:
     assert ending.left_open == ("turn-3", "turn-2")
 
 
+@in_virtual_time
+async def test_an_ask_with_a_reply_of_its_own_is_answered_in_that_one() -> None:
+    stage = Stage(said("Both."))
+    again = replace(TURN, id="turn-2", ts="1700000003.000100", attempt=2, reply_ts=("1.0",))
+    fresh = replace(TURN, id="turn-3", ts="1700000004.000100")
+
+    ending = await stage.answer(replace(CLAIM, turns=(TURN, again, fresh)))
+
+    assert ending.left_open == ("turn-2",)
+
+
 CUT = Remembered(
     9,
     "1700000001.000100",

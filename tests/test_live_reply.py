@@ -376,6 +376,23 @@ async def test_a_refused_reply_is_raised_to_whoever_shows_more() -> None:
 
 
 @in_virtual_time
+async def test_a_code_that_nobody_knows_is_tried_again_before_it_is_believed() -> None:
+    unknown = SlackError("chat.update", "some_new_code")
+    channel = Channel(faults={"edit": [unknown]})
+    async with open_reply(channel) as reply:
+        await asyncio.sleep(0.1)
+        await reply.finish("all the same")
+
+    assert channel.bodies() == ["all the same"]
+
+    channel = Channel(faults={"edit": [unknown] * 5})
+    with pytest.raises(SlackError, match="some_new_code"):
+        async with open_reply(channel) as reply:
+            await asyncio.sleep(0.1)
+            await reply.finish("never")
+
+
+@in_virtual_time
 async def test_a_reply_that_somebody_deleted_is_not_posted_again() -> None:
     channel = Channel()
     with pytest.raises(MessageGone):
