@@ -112,6 +112,9 @@ class Painter:
         for ts in reversed(self._parts.ts[self._part + 1 :]):
             await self._parts.drop(ts)
         await self._parts.settle()
+        while not self._is_complete():
+            await self._show()
+            await self._parts.settle()
 
     def _is_complete(self) -> bool:
         view, end = self._view()
@@ -145,8 +148,12 @@ class Painter:
         note = showing.note
         if not part.body and not note and not showing.is_last:
             note = self._sign(now() - self._started_at)
-        button = showing.button if showing.is_last else self._growing_button(part.body)
+        button = self._last_button() if showing.is_last else self._growing_button(part.body)
         return View(part.body, note, button, self._open.style), None
+
+    def _last_button(self) -> Button | None:
+        """Not before the reply is settled: until then its turn runs, and can't be tried again."""
+        return self.showing.button if self._parts.is_settled else None
 
     def _growing_button(self, body: str) -> Button | None:
         """Below text only while edits are plentiful: to take it away again costs one more."""

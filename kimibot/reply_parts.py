@@ -77,6 +77,11 @@ class ReplyParts:
     def ts(self) -> tuple[str, ...]:
         return tuple(self._ts)
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing that got no response can still change what the thread shows."""
+        return self._unsettled_since is None
+
     async def edit_slot(self, wish: Wish) -> None:
         """Return when an edit may be made, right now."""
         await self._pacing.slot("chat.update", wish)

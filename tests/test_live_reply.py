@@ -478,3 +478,18 @@ def never_empties(calls: Iterable[float], rate: float = 50 / 60, burst: float = 
         if level < 0:
             return False
     return True
+
+
+@in_virtual_time
+async def test_a_button_can_be_pressed_from_the_moment_it_is_shown() -> None:
+    channel, again = Channel(), Button("try_again", "Try again", "turn-1")
+    async with open_reply(channel) as before:
+        await before.finish("half of")
+    async with open_reply(channel, reply_ts=before.reply_ts, is_taken_over=True) as reply:
+        finishing = asyncio.create_task(reply.finish("half of", "It broke off.", again))
+        await asyncio.sleep(3)
+        shown_while_it_runs = channel.shown[before.reply_ts[0]]
+        await finishing
+
+    assert shown_while_it_runs == View("half of", "It broke off.")
+    assert channel.shown[before.reply_ts[0]] == View("half of", "It broke off.", again)

@@ -17,9 +17,10 @@ from pathlib import Path
 
 import pytest
 
+from kimibot import texts
 from kimibot.sandbox.kimi import KimiOptions, LocalKimi, local_kimi
 from kimibot.sandbox.slack import LocalSlack, local_slack
-from tests.whole_way.scene import Fields, body, bot_environment, note, open_scene
+from tests.whole_way.scene import Fields, body, bot_environment, button, note, open_scene
 
 pytestmark = pytest.mark.processes
 DEV = "#dev"
@@ -213,12 +214,19 @@ async def test_an_ask_that_was_queued_before_a_kill_is_answered_after_the_restar
 async def test_an_ask_that_waited_too_long_gets_an_apology_with_a_button(tmp_path: Path) -> None:
     async with world(tmp_path) as w:
         async with w.bot() as bot:
-            w.kimi.stall()
+            w.kimi.play(*(f"word{n} " for n in range(400)), delay_seconds=1.0)
             root = await w.slack.say("ana", DEV, "@kimibot hello")
-            await w.until_said(root, "Thinking")
+            await w.until_said(root, "word")
             await bot.end(signal.SIGKILL)
-        async with w.bot(KIMIBOT_MAX_ASK_AGE="1"):
+        async with w.bot(KIMIBOT_MAX_ASK_AGE="1") as bot:
             await w.until_said(root, "I was not there when you asked this")
+            await bot.says("turn ended")
+            [reply] = await w.replies(root)
+            assert button(reply) == texts.TRY_AGAIN
+            w.kimi.play("Hello, late.")
+            await w.slack.click("ana", DEV, reply["ts"], texts.TRY_AGAIN)
+            [reply] = await w.until_said(root, "Hello, late.")
+            assert button(reply) == ""
 
 
 async def test_while_the_database_is_locked_nothing_is_acknowledged_and_then_all_is_answered(
