@@ -25,6 +25,7 @@ from kimibot.conversation import (
     Stop,
     StopCause,
     Thread,
+    Turn,
 )
 from kimibot.errors import (
     ContextTooLong,
@@ -185,7 +186,7 @@ class Answering:
             return turn.reply_ts
         except SlackError:  # it will not get better: what is stored has to do
             return turn.reply_ts
-        attempt.remember_left("\n\n".join(text for _, text in found if text))
+        attempt.remember_left(_beginning_of(turn, [text for _, text in found]))
         return tuple(ts for ts, _ in found) or turn.reply_ts
 
     def _open_reply(self, attempt: Attempt, reply_ts: Sequence[str]) -> LiveReply:
@@ -291,6 +292,16 @@ class Answering:
     def _ending(self, attempt: Attempt) -> Ending:
         model = self._model
         return attempt.ending(model.provider, model.model, model.effort)
+
+
+def _beginning_of(turn: Turn, part_texts: Sequence[str]) -> str:
+    """As much of what is left in the parts as is sure to be one text without a gap.
+
+    The second attempt wrote over the first one's parts, from the top: what stands below the first
+    part may be older than it, and belong to another text.
+    """
+    kept = part_texts if turn.attempt == 2 else part_texts[:1]
+    return "\n\n".join(text for text in kept if text)
 
 
 def _notes(answer: Answer) -> list[str]:

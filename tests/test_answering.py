@@ -639,6 +639,27 @@ async def test_a_turn_that_ended_three_owners_is_given_up_with_a_button() -> Non
     assert stage.model.requests == []
 
 
+@pytest.mark.parametrize(
+    ("attempt", "kept"),
+    [(2, "the first half\n\nand the second"), (3, "the first half"), (4, "the first half")],
+)
+def test_what_is_kept_of_earlier_attempts_has_no_gap(attempt: int, kept: str) -> None:
+    """A third attempt may find parts of the first below what the second wrote over them."""
+
+    @in_virtual_time
+    async def scene() -> None:
+        stage = Stage()
+        first = await stage.channel.post(THREAD, View("the first half"), "turn-1", 1)
+        second = await stage.channel.post(THREAD, View("and the second"), "turn-1", 2)
+        turn = replace(TURN, attempt=attempt, takeovers=3, reply_ts=(first, second))
+
+        await stage.answer(replace(CLAIM, turns=(turn,)))
+
+        assert "".join(stage.channel.bodies()) == kept
+
+    scene()
+
+
 @in_virtual_time
 async def test_a_turn_whose_earlier_parts_can_not_be_looked_up_is_left_for_later() -> None:
     stage = Stage(said("Twice?"))
