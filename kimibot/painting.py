@@ -111,10 +111,7 @@ class Painter:
                 await self._show()
         for ts in reversed(self._parts.ts[self._part + 1 :]):
             await self._parts.drop(ts)
-        await self._parts.settle()
-        while not self._is_complete():
-            await self._show()
-            await self._parts.settle()
+        await self._parts.settle(replace(self._view()[0], button=self.showing.button))
 
     def _is_complete(self) -> bool:
         view, end = self._view()

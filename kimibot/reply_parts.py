@@ -146,8 +146,10 @@ class ReplyParts:
         await self._count_out(ts)
         await self._take_out(ts)
 
-    async def settle(self) -> None:
+    async def settle(self, last: View) -> None:
         """See to it that the thread shows these parts, exactly and nothing else.
+
+        If anything had to be settled, the last part shows `last` from then on.
 
         A call without a response, ours or that of an owner whose turn we took over, may be applied
         late, and then undo a newer one. So when it can't be applied any more, what is too much is
@@ -156,6 +158,8 @@ class ReplyParts:
         if self._unsettled_since is None:
             return
         await asyncio.sleep(self._unsettled_since + self._settle_seconds - now())
+        if self._ts:
+            self._views[self._ts[-1]] = last
         try:
             await self._put_right()
         except SlackError as error:  # all that we have to show was confirmed before
