@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -44,6 +45,7 @@ def complaints(asks: Sequence[Ask], turns: Sequence[Turn], messages: Sequence[Fi
     return [
         *(f"{id_!r} is no turn, but has a reply" for id_ in replies if id_ not in known),
         *_about_passing_words(messages),
+        *_about_notices(messages),
         *(f"{ask.name}: {fault}" for ask in asks for fault in _about(ask, asks, turns, replies)),
     ]
 
@@ -52,10 +54,24 @@ def _replies(messages: Sequence[Fields]) -> dict[str, list[Fields]]:
     """The bot's messages, oldest first, by the turn that they say they belong to."""
     replies: dict[str, list[Fields]] = {}
     for message in sorted(messages, key=lambda message: str(message["ts"])):
-        if message.get("bot_id"):
-            payload = (message.get("metadata") or {}).get("event_payload") or {}
-            replies.setdefault(str(payload.get("turn", "")), []).append(message)
+        if message.get("bot_id") and not _is_notice(message):
+            replies.setdefault(_turn_of(message), []).append(message)
     return replies
+
+
+def _about_notices(messages: Sequence[Fields]) -> Iterator[str]:
+    """Who has waited long is told that it is done: at most once."""
+    told = Counter(_turn_of(message) for message in messages if _is_notice(message))
+    yield from (f"{turn}: told {times} times" for turn, times in told.items() if times > 1)
+
+
+def _turn_of(message: Fields) -> str:
+    payload = (message.get("metadata") or {}).get("event_payload") or {}
+    return str(payload.get("turn", ""))
+
+
+def _is_notice(message: Fields) -> bool:
+    return (message.get("metadata") or {}).get("event_type") == "kimibot_notice"
 
 
 def _about_passing_words(messages: Sequence[Fields]) -> Iterator[str]:

@@ -100,3 +100,11 @@ def test_an_ask_can_be_merged_only_into_one_that_is_answered() -> None:
     open_turn = replace(TURN, state="queued", outcome="")
 
     assert any("merged into" in each for each in complaints([LATER_ASK], [open_turn, MERGED], []))
+
+
+def test_who_waited_long_may_be_told_once_that_it_is_done() -> None:
+    of_notice = {"event_type": "kimibot_notice", "event_payload": {"turn": "one", "attempt": 1}}
+    notice = part("", "9.000000", note="Done.") | {"metadata": of_notice}
+
+    assert complaints([ASK], [TURN], [WHOLE, notice]) == []
+    assert complaints([ASK], [TURN], [WHOLE, notice, notice | {"ts": "9.500000"}]) != []
