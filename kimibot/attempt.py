@@ -85,7 +85,12 @@ class Attempt:
         self.trace_id = trace_id or self._own_trace_id()
 
     def fail_alone(self, error_code: str) -> None:
-        """As `fail`, but for this turn only: the others stay open and end in their own way."""
+        """As `fail`, but for this turn only: the others stay open and end in their own way.
+
+        What was begun for all of them is not kept for one: the others get it in their own replies.
+        """
+        if len(self.claim.turns) > 1:
+            self.earlier = None
         self.fail(error_code, self.turn.id)
         self.left_open = tuple(turn.id for turn in self.claim.turns[1:])
 

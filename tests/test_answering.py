@@ -661,6 +661,19 @@ def test_what_is_kept_of_earlier_attempts_has_no_gap(attempt: int, kept: str) ->
 
 
 @in_virtual_time
+async def test_what_was_begun_for_several_asks_is_not_kept_for_the_one_that_is_given_up() -> None:
+    stage = Stage()
+    left = await stage.channel.post(THREAD, View("for both of you"), "turn-1", 1)
+    turn = replace(TURN, attempt=4, takeovers=3, reply_ts=(left,))
+
+    ending = await stage.answer(replace(CLAIM, turns=(turn, replace(TURN, id="turn-2"))))
+
+    assert stage.channel.bodies() == [""]
+    assert stage.note == f"{texts.GIVEN_UP}\ntrace: turn-1"
+    assert (ending.answer, ending.left_open) == (None, ("turn-2",))
+
+
+@in_virtual_time
 async def test_a_turn_whose_earlier_parts_can_not_be_looked_up_is_left_for_later() -> None:
     stage = Stage(said("Twice?"))
     stage.workspace.unreadable = FateUnknown("conversations.replies", "timeout")
