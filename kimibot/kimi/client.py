@@ -205,7 +205,7 @@ class Kimi:
                 raise await refusal(exchange, response, self._key)
             reading = Reading(exchange, response.headers, timers, self._key)
             await reading.begin(patience)
-        except BaseException:
+        except BaseException:  # cancelled too: whatever it is, the connection goes back
             await exchange.close()
             raise
         return reading
