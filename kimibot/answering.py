@@ -4,37 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Protocol
 
 from kimibot import texts
-from kimibot.assembling import Assembling
+from kimibot.answers import Answer
+from kimibot.asking import Asking, Model, is_same_model, notes
 from kimibot.attempt import Attempt
 from kimibot.closing import Closing, People, has_failed_too_often
-from kimibot.conversation import (
-    Answer,
-    ChatMessage,
-    Claim,
-    Delta,
-    Ending,
-    Remembered,
-    Retry,
-    Stop,
-    StopCause,
-    Thread,
-    Turn,
-)
+from kimibot.conversation import Thread
 from kimibot.errors import (
-    ContextTooLong,
     DatabaseUnavailable,
     FateUnknown,
     KimiError,
     MessageGone,
     NotConnected,
-    NoText,
     RateLimited,
     SlackError,
     StorageError,
@@ -44,6 +32,7 @@ from kimibot.live_reply import LiveReply
 from kimibot.recalling import Recalling, Rows, Sources
 from kimibot.reply_parts import Posted, Sure
 from kimibot.stop_signal import StopRequested, StopSignal
+from kimibot.turns import Claim, Ending, Stop, StopCause, Turn
 
 log = logging.getLogger(__name__)
 
@@ -58,34 +47,6 @@ class Memory(Rows, Protocol):
         self, claim: Claim, turn_id: str, reply_ts: Sequence[str], shown_at: datetime
     ) -> None:
         """Keep the parts posted so far. Raises ClaimLost when the thread is not ours any more."""
-
-
-class Model(Protocol):
-    """Kimi. A stream raises KimiError, also in its middle, and nothing else."""
-
-    @property
-    def provider(self) -> str: ...
-
-    @property
-    def model(self) -> str: ...
-
-    @property
-    def effort(self) -> str: ...
-
-    @property
-    def max_completion_tokens(self) -> int: ...
-
-    @property
-    def ahead(self) -> int: ...
-
-    def stream(
-        self,
-        messages: Sequence[ChatMessage],
-        *,
-        max_completion_tokens: int | None = None,
-        on_retry: Callable[[Retry], None] | None = None,
-        on_wait: Callable[[int], None] = ...,
-    ) -> AbstractAsyncContextManager[AsyncIterator[Delta]]: ...
 
 
 class Workspace(Sources, People, Protocol):
@@ -140,10 +101,10 @@ class Answering:
             memory,
             workspace,
             system_prompt=system_prompt,
-            is_same_model=self._is_same_model,
+            is_same_model=partial(is_same_model, model),
             now=now,
         )
-        self._budget_tokens = limits.budget_tokens
+        self._asking = Asking(model, self._recalling, budget_tokens=limits.budget_tokens, now=now)
         self._closing = Closing(workspace, max_ask_age_seconds=limits.max_ask_age_seconds, now=now)
         self._now = now
 
@@ -238,56 +199,10 @@ class Answering:
         """The happy path: recall, stream, show the whole of it."""
         answer = await attempt.signal.unless_requested(self._recall_and_ask(attempt, reply))
         attempt.succeed(answer)
-        await reply.finish(attempt.text, "\n".join(attempt.notes + _notes(answer)))
+        await reply.finish(attempt.text, "\n".join(attempt.notes + notes(answer)))
 
     async def _recall_and_ask(self, attempt: Attempt, reply: LiveReply) -> Answer:
-        return await self._ask(attempt, reply, await self._recalling.recall(attempt))
-
-    async def _ask(
-        self, attempt: Attempt, reply: LiveReply, remembered: Sequence[Remembered]
-    ) -> Answer:
-        """Ask the model; a thread that is too long and an answer without text get a second try."""
-        budget_tokens = self._budget_tokens
-        try:
-            return await self._stream(attempt, reply, remembered, budget_tokens)
-        except ContextTooLong:
-            attempt.notes.append(texts.OLDER_PART_LEFT_OUT)
-            return await self._stream(attempt, reply, remembered, budget_tokens // 2)
-        except NoText as error:
-            attempt.assembling = Assembling()
-            doubled = self._model.max_completion_tokens * (2 if error.code == "length" else 1)
-            return await self._stream(attempt, reply, remembered, budget_tokens, doubled)
-
-    async def _stream(
-        self,
-        attempt: Attempt,
-        reply: LiveReply,
-        remembered: Sequence[Remembered],
-        budget_tokens: int,
-        max_completion_tokens: int | None = None,
-    ) -> Answer:
-        attempt.reading = await self._recalling.read(attempt.claim, remembered, budget_tokens)
-        async with self._model.stream(
-            attempt.reading.messages,
-            max_completion_tokens=max_completion_tokens,
-            on_retry=lambda retry: reply.say(texts.retrying(retry)),
-            on_wait=lambda ahead: reply.wait_as(texts.waiting(ahead)),
-        ) as deltas:
-            async for delta in deltas:
-                attempt.add(delta, self._now())
-                reply.show(attempt.text)
-        answer = attempt.assembling.finish()
-        if not attempt.text and answer.finish_reason != "content_filter":
-            raise NoText(code=answer.finish_reason or "", trace_id=answer.trace_id)
-        return answer
-
-    def _is_same_model(self, claim: Claim) -> bool:
-        """Whether the thread was answered by this model before, or never."""
-        model = self._model
-        return (claim.provider or model.provider, claim.model or model.model) == (
-            model.provider,
-            model.model,
-        )
+        return await self._asking.ask(attempt, reply, await self._recalling.recall(attempt))
 
     def _ending(self, attempt: Attempt) -> Ending:
         model = self._model
@@ -302,10 +217,3 @@ def _beginning_of(turn: Turn, part_texts: Sequence[str]) -> str:
     """
     kept = part_texts if turn.attempt == 2 else part_texts[:1]
     return "\n\n".join(text for text in kept if text)
-
-
-def _notes(answer: Answer) -> list[str]:
-    """Why a finished answer is not the whole answer."""
-    if answer.finish_reason == "length":
-        return [texts.REACHED_LIMIT]
-    return [texts.DECLINED] if answer.finish_reason == "content_filter" else []

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kimibot.conversation import Answer, Delta, ToolCall, ToolCallPiece, Usage
+from kimibot.answers import Answer, Delta, ToolCall, ToolCallPiece, Usage
 
 UNKNOWN_REASON = "unknown"
 MAX_ID_CHARACTERS = 64

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from kimibot.answers import Answer, Delta
 from kimibot.assembling import Assembling
-from kimibot.conversation import Answer, Claim, Delta, Ending, Outcome, Stop, StopCause, Turn
 from kimibot.history import Reading
 from kimibot.lease import Lease
 from kimibot.stop_signal import StopSignal
+from kimibot.turns import Claim, Ending, Outcome, Stop, StopCause, Turn
 
 
 @dataclass(slots=True)

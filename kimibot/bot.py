@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from importlib import resources
 from uuid import uuid4
 
 from slack_bolt.async_app import AsyncApp
-from slack_sdk.web.async_client import AsyncWebClient
 
 from kimibot import texts
 from kimibot.accepting import Accepting
 from kimibot.addressing import FollowUps
 from kimibot.answering import Answering, Limits
-from kimibot.background import Background
 from kimibot.buttons import Buttons
 from kimibot.conversation import Thread, Us
+from kimibot.edges import Edges, open_edges, utc_now
 from kimibot.errors import StorageError
-from kimibot.kimi.client import Kimi, OnError, open_kimi
-from kimibot.kimi.reading import Limits as KimiLimits
 from kimibot.lease import LeaseTimes
 from kimibot.live_reply import LiveReply
 from kimibot.marks import Marks
-from kimibot.metrics import Metrics, Sources
+from kimibot.metrics import Sources
 from kimibot.notices import Notices
 from kimibot.ordering import Ordering
 from kimibot.pacing import Pacing
@@ -35,22 +31,15 @@ from kimibot.reply_parts import Posted, Sure
 from kimibot.settings import Settings
 from kimibot.slack.announcements import SlackAnnouncements
 from kimibot.slack.app import Listeners, build_app
-from kimibot.slack.messages import SlackMessages
 from kimibot.slack.parts import part, settled
 from kimibot.slack.reactions import SlackReactions
 from kimibot.slack.socket import Hearing, Socket
-from kimibot.slack.web_api import WebApi, open_web_api
 from kimibot.slack.workspace import SlackWorkspace
-from kimibot.starting import checked
 from kimibot.stopping import Stopping
 from kimibot.storage.engine import Database
 from kimibot.storage.stop_store import StopStore
-from kimibot.storage.store import Store
 from kimibot.views import Button
 from kimibot.worker import Worker
-
-LAST_CALLS_SECONDS = 2.0
-"""For marks and notices that are still under way when we go."""
 
 
 @dataclass(slots=True)
@@ -80,29 +69,12 @@ class Bot:
         return ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Edges:
-    """What the parts between them need of the outside, opened and checked."""
-
-    us: Us
-    client: AsyncWebClient
-    web_api: WebApi
-    messages: SlackMessages
-    pacing: Pacing
-    database: Database
-    store: Store
-    kimi: Kimi
-    hearing: Hearing
-    metrics: Metrics
-    background: Background
-
-
 async def build_bot(settings: Settings, pacing: Pacing, stack: AsyncExitStack) -> Bot:
     """From the outside in: the edges, then the story between them, then who is told of events.
 
     Raises BadSettings with a line for each thing that is wrong.
     """
-    edges = await _open_edges(settings, pacing, stack)
+    edges = await open_edges(settings, pacing, stack)
     marks = Marks(SlackReactions(edges.web_api, pacing), edges.background)
     worker = _worker(settings, edges, marks)
     app = _app(settings, edges, worker, marks)
@@ -111,32 +83,9 @@ async def build_bot(settings: Settings, pacing: Pacing, stack: AsyncExitStack) -
     return Bot(settings, edges.us, edges.database, worker, app, socket, scrape)
 
 
-async def _open_edges(settings: Settings, pacing: Pacing, stack: AsyncExitStack) -> _Edges:
-    metrics = Metrics(_now)
-    client = await stack.enter_async_context(_open_web_api(settings))
-    web_api = WebApi(client, pacing, metrics.slack_called)
-    database, us = await checked(settings, client, web_api, stack)
-    kimi = await stack.enter_async_context(_open_kimi(settings, metrics.kimi_failed))
-    background = Background()
-    stack.push_async_callback(background.close, LAST_CALLS_SECONDS)
-    return _Edges(
-        us=us,
-        client=client,
-        web_api=web_api,
-        messages=SlackMessages(web_api, pacing),
-        pacing=pacing,
-        database=database,
-        store=Store(database),
-        kimi=kimi,
-        hearing=Hearing(time.time),
-        metrics=metrics,
-        background=background,
-    )
-
-
-def _worker(settings: Settings, edges: _Edges, marks: Marks) -> Worker:
+def _worker(settings: Settings, edges: Edges, marks: Marks) -> Worker:
     announcements = SlackAnnouncements(edges.web_api, edges.pacing)
-    notices = Notices(announcements, edges.background, _now)
+    notices = Notices(announcements, edges.background, utc_now)
     return Worker(
         edges.store,
         _answering(settings, edges).answer,
@@ -148,7 +97,7 @@ def _worker(settings: Settings, edges: _Edges, marks: Marks) -> Worker:
     )
 
 
-def _answering(settings: Settings, edges: _Edges) -> Answering:
+def _answering(settings: Settings, edges: Edges) -> Answering:
     workspace = SlackWorkspace(
         edges.web_api,
         edges.pacing,
@@ -164,11 +113,11 @@ def _answering(settings: Settings, edges: _Edges) -> Answering:
         replies=partial(_open_reply, edges, 2 * settings.slack_timeout_seconds),
         system_prompt=_system_prompt(settings),
         limits=_limits(settings),
-        now=_now,
+        now=utc_now,
     )
 
 
-def _app(settings: Settings, edges: _Edges, worker: Worker, marks: Marks) -> AsyncApp:
+def _app(settings: Settings, edges: Edges, worker: Worker, marks: Marks) -> AsyncApp:
     """Who is told of what Slack delivers, and what each button does."""
     whisper = edges.messages.whisper
     stopping = Stopping(
@@ -192,50 +141,22 @@ def _app(settings: Settings, edges: _Edges, worker: Worker, marks: Marks) -> Asy
 
 
 def _accepting(
-    settings: Settings, edges: _Edges, worker: Worker, stopping: Stopping, marks: Marks
+    settings: Settings, edges: Edges, worker: Worker, stopping: Stopping, marks: Marks
 ) -> Accepting:
     return Accepting(
         edges.store,
         edges.us,
         FollowUps(settings.follow_ups),
         worker.wake,
-        _now,
+        utc_now,
         Ordering(time.monotonic),
         stop=stopping.said,
         has_to_wait=marks.has_to_wait,
     )
 
 
-def _open_web_api(settings: Settings) -> AbstractAsyncContextManager[AsyncWebClient]:
-    return open_web_api(
-        settings.slack_bot_token.get_secret_value(),
-        base_url=settings.slack_api_url,
-        timeout_seconds=settings.slack_timeout_seconds,
-    )
-
-
-def _open_kimi(settings: Settings, on_error: OnError) -> AbstractAsyncContextManager[Kimi]:
-    return open_kimi(
-        provider=settings.kimi_provider,
-        api_key=settings.kimi_api_key.get_secret_value(),
-        base_url=settings.kimi_base_url,
-        model=settings.kimi_model,
-        effort=settings.kimi_reasoning_effort or "",
-        max_completion_tokens=settings.kimi_max_completion_tokens,
-        concurrency=settings.kimi_concurrency,
-        max_retries=settings.kimi_max_retries,
-        limits=KimiLimits(
-            connect_seconds=settings.kimi_connect_timeout_seconds,
-            first_event_seconds=settings.kimi_first_event_timeout_seconds,
-            idle_seconds=settings.kimi_idle_timeout_seconds,
-            answer_seconds=settings.kimi_answer_timeout_seconds,
-        ),
-        on_error=on_error,
-    )
-
-
 def _open_reply(
-    edges: _Edges,
+    edges: Edges,
     settle_seconds: float,
     thread: Thread,
     turn_id: str,
@@ -311,14 +232,10 @@ def _socket(settings: Settings, app: AsyncApp, hearing: Hearing) -> Socket | Non
     return Socket(app, token.get_secret_value(), hearing, ping_seconds=seconds)
 
 
-def _sources(edges: _Edges, socket: Socket | None) -> Sources:
+def _sources(edges: Edges, socket: Socket | None) -> Sources:
     return Sources(
         open_asks=edges.store.open_asks,
         live_answers=lambda: edges.pacing.live_answers,
         kimi_streams=lambda: edges.kimi.open_streams,
         is_socket_open=socket.is_open if socket is not None else None,
     )
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)

@@ -11,9 +11,9 @@ from typing import Protocol
 
 from kimibot import texts
 from kimibot.attempt import Attempt
-from kimibot.conversation import Stop, StopCause, Turn
 from kimibot.errors import KimiError, SlackError
 from kimibot.live_reply import LiveReply
+from kimibot.turns import Stop, StopCause, Turn
 from kimibot.views import Button
 
 log = logging.getLogger(__name__)

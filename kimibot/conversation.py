@@ -1,15 +1,11 @@
-"""The words that all rooms share: thread, message, delta, answer, outcome. Frozen, no I/O."""
+"""The words for what is said: thread, message, who speaks. Frozen, no I/O."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
-ChatMessage = Mapping[str, Any]
-"""One element of Chat Completions' `messages`: role, content, and what else came with it."""
+from kimibot.answers import ChatMessage
 
 
 class Speaker(StrEnum):
@@ -18,32 +14,6 @@ class Speaker(StrEnum):
     PERSON = "person"
     APP = "app"
     US = "us"
-
-
-class Outcome(StrEnum):
-    """How a turn ended."""
-
-    ANSWERED = "answered"
-    MERGED = "merged"
-    STOPPED = "stopped"
-    REFUSED = "refused"
-    FAILED = "failed"
-
-
-class StopCause(StrEnum):
-    """Why a turn is to stop."""
-
-    PERSON = "person"
-    ASK_DELETED = "ask_deleted"
-    REPLY_DELETED = "reply_deleted"
-
-
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """The wish that a turn stops; `by` is the person's id where somebody said so."""
-
-    cause: StopCause
-    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,80 +84,6 @@ class Reaction:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens as the endpoint counted them; None where it did not say."""
-
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    cached_tokens: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCallPiece:
-    """A piece of a tool call; pieces of one call share an index, or an id where that is missing."""
-
-    index: int | None = None
-    id: str = ""
-    name: str = ""
-    arguments: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """A call of a function that the model asks for; `arguments` is JSON as the model wrote it."""
-
-    id: str
-    name: str
-    arguments: str
-
-
-@dataclass(frozen=True, slots=True)
-class Delta:
-    """What one chunk of the model's stream adds.
-
-    `reasoning` is None where the chunk has none: an empty string counts as received.
-    `reasoning_field` is the name under which the endpoint sent it.
-    """
-
-    content: str = ""
-    reasoning: str | None = None
-    reasoning_field: str = "reasoning_content"
-    tool_calls: tuple[ToolCallPiece, ...] = ()
-    finish_reason: str | None = None
-    usage: Usage | None = None
-    completion_id: str = ""
-    trace_id: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The whole of what the model said.
-
-    `finish_reason` is None when the stream ended before the model did. `raw` is the assistant
-    message as it goes back to the model: content, reasoning and tool calls as they were received.
-    """
-
-    content: str
-    reasoning: str | None = None
-    tool_calls: tuple[ToolCall, ...] = ()
-    finish_reason: str | None = None
-    usage: Usage | None = None
-    completion_id: str = ""
-    trace_id: str = ""
-    raw: ChatMessage = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Retry:
-    """A failed try that will be made again: the `attempt`-th of at most `of`, after a wait."""
-
-    attempt: int
-    of: int
-    wait_seconds: float
-    error_name: str
-
-
-@dataclass(frozen=True, slots=True)
 class ThreadFacts:
     """What a thread of ours looked like right before a message.
 
@@ -218,56 +114,6 @@ class Accepted:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """The work of answering one ask, as its claim found it.
-
-    `reply_ts` are the parts already posted, in order. `attempt` counts the claims, from 1, and
-    `takeovers` those that took the turn from an owner who had not ended it. `stop` is set when
-    somebody wanted it to stop before this claim, and `had_to_wait` when the ask met a turn that
-    was still open.
-    """
-
-    id: str
-    ts: str
-    asker: str
-    event_id: str
-    attempt: int
-    accepted_at: datetime
-    takeovers: int = 0
-    reply_ts: tuple[str, ...] = ()
-    stop: Stop | None = None
-    had_to_wait: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class TurnToStop:
-    """An open turn that somebody wants to stop."""
-
-    turn_id: str
-    thread_id: int
-    stop: Stop
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """The lease on a thread for the length of a turn. `turns` are all its open ones: the one to
-    answer, which is the oldest unless another's reply was begun before, then those merged into it.
-
-    Every write under the claim names `fence`: once another owner has claimed the thread, the
-    number differs and the write is refused. `complete_at` is the last time at which we surely had
-    all that was said, None if that was never looked at.
-    """
-
-    thread: Thread
-    thread_id: int
-    fence: int
-    turns: tuple[Turn, ...]
-    provider: str = ""
-    model: str = ""
-    complete_at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Remembered:
     """A message as our rows hold it.
 
@@ -293,29 +139,3 @@ class Placed:
     message_id: int
     place: int
     sent: str
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """How a turn ended, and all that is to be kept of it.
-
-    `answer` is what the model said, also where it was cut short; `reply_ts` the parts in the
-    thread. `first_delta_at` and `last_delta_at` are None where no delta came. The claim's other
-    turns are merged into this one, except those in `left_open`, which are queued again.
-    """
-
-    outcome: Outcome
-    answer: Answer | None = None
-    answer_place: int | None = None
-    placed: tuple[Placed, ...] = ()
-    reply_ts: tuple[str, ...] = ()
-    error_code: str = ""
-    trace_id: str = ""
-    provider: str = ""
-    model: str = ""
-    effort: str = ""
-    shown_at: datetime | None = None
-    first_delta_at: datetime | None = None
-    last_delta_at: datetime | None = None
-    complete_at: datetime | None = None
-    left_open: tuple[str, ...] = ()

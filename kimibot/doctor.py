@@ -12,7 +12,7 @@ from pathlib import Path
 from slack_sdk.web.async_client import AsyncWebClient
 
 from kimibot import errors
-from kimibot.conversation import ChatMessage
+from kimibot.answers import ChatMessage
 from kimibot.errors import BadSettings, KimiError, NoText, SlackError, StorageError
 from kimibot.kimi.client import open_kimi
 from kimibot.kimi.reading import Limits

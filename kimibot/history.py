@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from kimibot.conversation import ChatMessage, Placed, Remembered, Speaker
+from kimibot.answers import ChatMessage
+from kimibot.conversation import Placed, Remembered, Speaker
 
 CUT_OFF = "[cut off]"
 

@@ -11,8 +11,9 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from kimibot.background import Background
-from kimibot.conversation import Claim, Message, Thread
+from kimibot.conversation import Message, Thread
 from kimibot.errors import SlackError
+from kimibot.turns import Claim
 
 log = logging.getLogger(__name__)
 

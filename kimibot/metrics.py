@@ -19,8 +19,9 @@ from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily
 from prometheus_client.registry import Collector
 
 from kimibot import __version__, errors
-from kimibot.conversation import Claim, Ending, Outcome, Usage
+from kimibot.answers import Usage
 from kimibot.errors import KimiError, SlackError, StorageError
+from kimibot.turns import Claim, Ending, Outcome
 
 STEPS = (
     "accepted_to_claimed",

@@ -12,8 +12,9 @@ from typing import Protocol
 
 from kimibot import texts
 from kimibot.background import Background
-from kimibot.conversation import Claim, Ending, Outcome, Thread, Turn
+from kimibot.conversation import Thread
 from kimibot.errors import FateUnknown, SlackError
+from kimibot.turns import Claim, Ending, Outcome, Turn
 
 log = logging.getLogger(__name__)
 

@@ -8,9 +8,11 @@ from datetime import datetime
 from typing import Protocol
 
 from kimibot import history, texts
+from kimibot.answers import Answer
 from kimibot.attempt import Attempt
-from kimibot.conversation import Answer, Claim, Message, Remembered, Speaker, Thread
+from kimibot.conversation import Message, Remembered, Speaker, Thread
 from kimibot.errors import SlackError
+from kimibot.turns import Claim
 
 log = logging.getLogger(__name__)
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, Self
 from urllib.parse import unquote
@@ -20,16 +18,14 @@ from pydantic import (
     field_validator,
 )
 from pydantic.fields import FieldInfo
-from pydantic_core import ErrorDetails
 
-from kimibot import checks
+from kimibot import checks, complaints, provided
 from kimibot.environment import merged, text_of_file
 from kimibot.errors import BadSettings
 from kimibot.kimi import providers
 
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 Tokens = Annotated[int, Field(ge=1, le=1_048_576)]
-_DEFAULT_PROVIDER = "acedata"
 UpperCase = BeforeValidator(str.upper)
 LowerCase = BeforeValidator(str.lower)
 
@@ -44,7 +40,9 @@ class Settings(BaseModel):
     slack_signing_secret: SecretStr | None = Field(None, alias="SLACK_SIGNING_SECRET")
     slack_api_url: str = Field("https://slack.com/api/", alias="SLACK_API_URL")
 
-    kimi_provider: Annotated[str, LowerCase] = Field(_DEFAULT_PROVIDER, alias="KIMI_PROVIDER")
+    kimi_provider: Annotated[str, LowerCase] = Field(
+        provided.DEFAULT_PROVIDER, alias="KIMI_PROVIDER"
+    )
     kimi_api_key: SecretStr = Field(alias="KIMI_API_KEY")
     kimi_base_url: str = Field(alias="KIMI_BASE_URL")
     kimi_model: str = Field(alias="KIMI_MODEL")
@@ -88,15 +86,19 @@ class Settings(BaseModel):
         Raises BadSettings with a line for each setting that is missing or wrong; no line shows
         a secret.
         """
-        values = _values(env, dotenv_path)
-        lines = list(_lines_across(values))
+        values = provided.with_defaults(merged(env, dotenv_path))
+        lines = list(complaints.lines_across(values, _fields()))
         try:
             settings = cls.model_validate(values)
         except ValidationError as error:
-            lines = [_line(details, values) for details in error.errors()] + lines
+            lines = [
+                complaints.line(details, values, _fields()) for details in error.errors()
+            ] + lines
         if lines:
             raise BadSettings(lines)
-        return settings.model_copy(update={"warnings": tuple(_warnings(values))})
+        return settings.model_copy(
+            update={"warnings": tuple(complaints.warnings(values, variables()))}
+        )
 
     @property
     def socket_mode(self) -> bool:
@@ -164,7 +166,7 @@ class Settings(BaseModel):
 
 def variables() -> set[str]:
     """The names of all environment variables that are read."""
-    names = {field.alias or "" for field in Settings.model_fields.values()}
+    names = set(_fields())
     of_providers = {provider.key_variable for provider in providers.PROVIDERS.values()}
     return (names | of_providers | {"AWS_REGION"}) - {""}
 
@@ -180,7 +182,7 @@ def load_database_url(env: Mapping[str, str], dotenv_path: Path | None = None) -
 
 def has_kimi_key(env: Mapping[str, str], dotenv_path: Path | None = None) -> bool:
     """Whether there is a key for the provider, under either name. Raises BadSettings."""
-    return "KIMI_API_KEY" in _values(env, dotenv_path)
+    return "KIMI_API_KEY" in provided.with_defaults(merged(env, dotenv_path))
 
 
 def unused_key(env: Mapping[str, str], dotenv_path: Path | None = None) -> str:
@@ -188,145 +190,8 @@ def unused_key(env: Mapping[str, str], dotenv_path: Path | None = None) -> str:
 
     Such as "MOONSHOT_API_KEY is there: set KIMI_PROVIDER=moonshot to use it".
     """
-    return _unused_key(_values(env, dotenv_path))
+    return provided.unused_key(provided.with_defaults(merged(env, dotenv_path)))
 
 
-def _values(env: Mapping[str, str], dotenv_path: Path | None) -> dict[str, str]:
-    """What is set; where something is not, what the provider has for it."""
-    values = merged(env, dotenv_path)
-    provider = _provider(values)
-    of_provider = {
-        "KIMI_API_KEY": values.get(provider.key_variable),
-        "KIMI_BASE_URL": _base_url(provider.base_url, values),
-        "KIMI_MODEL": provider.model,
-    }
-    return {name: value for name, value in of_provider.items() if value} | values
-
-
-def _provider_name(values: Mapping[str, str]) -> str:
-    return values.get("KIMI_PROVIDER", _DEFAULT_PROVIDER).lower()
-
-
-def _provider(values: Mapping[str, str]) -> providers.Provider:
-    """The one that is named. A wrong name has a line of its own, which is enough."""
-    default = providers.PROVIDERS[_DEFAULT_PROVIDER]
-    return providers.PROVIDERS.get(_provider_name(values), default)
-
-
-def _base_url(template: str, values: Mapping[str, str]) -> str:
-    """The provider's address; "" while its region is missing or no region's name."""
-    region = values.get("AWS_REGION", "")
-    if "{region}" in template and not re.fullmatch(r"[a-z]{2,}(-[a-z0-9]+)+", region):
-        return ""
-    return template.format(region=region)
-
-
-def _lines_across(values: Mapping[str, str]) -> Iterator[str]:
-    """What can be wrong between settings that are right each for itself."""
-    if "SLACK_APP_TOKEN" not in values and "SLACK_SIGNING_SECRET" not in values:
-        yield (
-            "SLACK_APP_TOKEN is missing: set it (xapp-…) for Socket Mode, "
-            "or SLACK_SIGNING_SECRET for HTTP"
-        )
-    if _provider_name(values) not in providers.PROVIDERS:
-        names = ", ".join(providers.PROVIDERS)
-        yield f"KIMI_PROVIDER should be one of {names}{_found('KIMI_PROVIDER', values)}"
-    elif effort := values.get("KIMI_REASONING_EFFORT", "").lower():
-        try:
-            providers.check_effort(_provider_name(values), values["KIMI_MODEL"], effort)
-        except ValueError as error:
-            yield f"KIMI_REASONING_EFFORT: {error}"
-    needed = _number(values, "KIMIBOT_RENEW_SECONDS", 5)
-    needed += _number(values, "KIMIBOT_SLACK_TIMEOUT_SECONDS", 8)
-    if needed >= _number(values, "KIMIBOT_LEASE_SECONDS", 20):
-        yield (
-            "KIMIBOT_LEASE_SECONDS should be more than KIMIBOT_RENEW_SECONDS "
-            "and KIMIBOT_SLACK_TIMEOUT_SECONDS together"
-        )
-
-
-def _number(values: Mapping[str, str], name: str, default: float) -> float:
-    """NaN, which no comparison holds for, where it is no number: that has its own line."""
-    try:
-        return float(values.get(name, default))
-    except ValueError:
-        return math.nan
-
-
-def _line(details: ErrorDetails, values: Mapping[str, str]) -> str:
-    name = str(details["loc"][0])
-    if details["type"] == "missing":
-        return f"{name} is missing: {_wanted(name, values)}"
-    return f"{_name_as_set(name, values)} {_expected(name, details)}{_found(name, values)}"
-
-
-def _name_as_set(name: str, values: Mapping[str, str]) -> str:
-    """A key may have come under its provider's own name for it."""
-    own = _provider(values).key_variable
-    is_own = name == "KIMI_API_KEY" and own and values.get(own) == values[name]
-    return own if is_own else name
-
-
-def _expected(name: str, details: ErrorDetails) -> str:
-    field = _field(name)
-    if details["type"] == "value_error":
-        return str(details["ctx"]["error"])
-    if field.annotation in (int, float):
-        return _expected_number(field)
-    return details["msg"].removeprefix("Input ")
-
-
-def _expected_number(field: FieldInfo) -> str:
-    limits = {
-        name: getattr(one, name)
-        for one in field.metadata
-        for name in ("gt", "ge", "le")
-        if hasattr(one, name)
-    }
-    kind = "a whole number" if field.annotation is int else "a number of seconds"
-    low = f"from {limits['ge']} to" if "ge" in limits else f"above {limits['gt']} and up to"
-    return f"should be {kind} {low} {limits['le']}"
-
-
-def _field(name: str) -> FieldInfo:
-    return next(field for field in Settings.model_fields.values() if field.alias == name)
-
-
-def _wanted(name: str, values: Mapping[str, str]) -> str:
-    provider = _provider(values)
-    if name == "SLACK_BOT_TOKEN":
-        return "set the bot token (xoxb-…) of your Slack app"
-    if name == "KIMI_API_KEY":
-        either = f" (or {provider.key_variable})" if provider.key_variable else ""
-        unused = _unused_key(values)
-        return f"set the key of your Kimi provider{either}" + (unused and f"; {unused}")
-    if "{region}" in provider.base_url:
-        return "set AWS_REGION to a region such as us-east-1, or the address itself"
-    return f"KIMI_PROVIDER={_provider_name(values)} has none of its own"
-
-
-def _unused_key(values: Mapping[str, str]) -> str:
-    """Only without a key: one that is set is the one to use."""
-    if "KIMI_API_KEY" in values:
-        return ""
-    for name, provider in providers.PROVIDERS.items():
-        if provider.key_variable in values:
-            return f"{provider.key_variable} is there: set KIMI_PROVIDER={name} to use it"
-    return ""
-
-
-def _found(name: str, values: Mapping[str, str]) -> str:
-    """The value, where it is no secret and holds none."""
-    if "SecretStr" in str(_field(name).annotation):
-        return ""
-    value = re.sub(r"(?<=//)[^/@]*(?=@)", "…", values[name])
-    return f", found {value[:80]!r}"
-
-
-def _warnings(values: Mapping[str, str]) -> Iterator[str]:
-    known = variables()
-    for name in sorted(values.keys() - known):
-        if name.startswith(("KIMIBOT_", "KIMI_")):
-            nearest = get_close_matches(name, known, n=1)
-            hint = f": did you mean {nearest[0]}?" if nearest else ""
-            yield f"{name} is not a setting of this version{hint}"
+def _fields() -> dict[str, FieldInfo]:
+    return {field.alias: field for field in Settings.model_fields.values() if field.alias}

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from kimibot.conversation import Stop
+from kimibot.turns import Stop
 
 Result = TypeVar("Result")
 

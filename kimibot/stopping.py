@@ -14,8 +14,9 @@ from typing import Protocol
 from kimibot import texts
 from kimibot.addressing import is_for_us
 from kimibot.background import Background
-from kimibot.conversation import Deletion, Message, Reaction, Thread, TurnToStop, Us
+from kimibot.conversation import Deletion, Message, Reaction, Thread, Us
 from kimibot.errors import SlackError
+from kimibot.turns import TurnToStop
 
 log = logging.getLogger(__name__)
 

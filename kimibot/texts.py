@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from kimibot.conversation import Retry
+from kimibot.answers import Retry
 from kimibot.errors import (
     AccountExhausted,
     Busy,

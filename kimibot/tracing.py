@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from kimibot.conversation import Outcome, Usage
+from kimibot.answers import Usage
 from kimibot.errors import StorageError
 from kimibot.slack.permalink import read_permalink
 from kimibot.storage import Database, pending
@@ -17,6 +17,7 @@ from kimibot.storage.trace import (
     turns_by_id,
     turns_by_message,
 )
+from kimibot.turns import Outcome
 
 _LABEL_WIDTH = 15
 

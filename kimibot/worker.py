@@ -9,10 +9,11 @@ from contextlib import suppress
 from typing import Protocol
 
 from kimibot.answering import DRAINING
-from kimibot.conversation import Claim, Ending, Outcome, TurnToStop, Usage
+from kimibot.answers import Usage
 from kimibot.errors import ClaimLost, DatabaseUnavailable, SlackError, StorageError
 from kimibot.lease import Lease, LeaseTimes
 from kimibot.stop_signal import StopSignal
+from kimibot.turns import Claim, Ending, Outcome, TurnToStop
 
 log = logging.getLogger(__name__)
 

@@ -15,19 +15,8 @@ import pytest
 
 from kimibot import texts
 from kimibot.answering import DRAINING, Answering, Limits
-from kimibot.conversation import (
-    ChatMessage,
-    Claim,
-    Delta,
-    Ending,
-    Message,
-    Outcome,
-    Remembered,
-    Retry,
-    Speaker,
-    Thread,
-    Turn,
-)
+from kimibot.answers import ChatMessage, Delta, Retry
+from kimibot.conversation import Message, Remembered, Speaker, Thread
 from kimibot.errors import (
     AccountExhausted,
     Busy,
@@ -52,6 +41,7 @@ from kimibot.live_reply import LiveReply
 from kimibot.pacing import Pacing
 from kimibot.reply_parts import Sure
 from kimibot.stop_signal import StopSignal
+from kimibot.turns import Claim, Ending, Outcome, Turn
 from kimibot.views import Button, View
 from tests.fakes import THREAD, Channel, Posted, SplitEvery, sign
 from tests.virtual_time import in_virtual_time

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
+from kimibot.answers import Answer, Delta, ToolCallPiece, Usage
 from kimibot.assembling import Assembling
-from kimibot.conversation import Answer, Delta, ToolCallPiece, Usage
 
 
 def assembled(*deltas: Delta) -> Answer:

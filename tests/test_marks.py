@@ -11,10 +11,11 @@ import pytest
 
 from kimibot import texts
 from kimibot.background import Background
-from kimibot.conversation import Ending, Message, Outcome, Speaker, Thread, Turn
+from kimibot.conversation import Message, Speaker, Thread
 from kimibot.errors import FateUnknown, ReplyRefused, SlackError
 from kimibot.marks import PATIENCE_SECONDS, Marks
 from kimibot.notices import Notices
+from kimibot.turns import Ending, Outcome, Turn
 from tests.fakes import THREAD
 from tests.test_answering import AT, CLAIM, TURN
 from tests.virtual_time import in_virtual_time

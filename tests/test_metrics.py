@@ -9,9 +9,10 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from kimibot import errors
-from kimibot.conversation import Answer, Claim, Ending, Outcome, Turn, Usage
+from kimibot.answers import Answer, Usage
 from kimibot.errors import DatabaseUnavailable, KimiError, SlackError
 from kimibot.metrics import STEPS, Metrics, Sources
+from kimibot.turns import Claim, Ending, Outcome, Turn
 from tests.fakes import THREAD
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)

@@ -6,8 +6,10 @@ import asyncio
 from dataclasses import replace
 
 from kimibot import texts
-from kimibot.conversation import Claim, Delta, Outcome, Remembered, Speaker, Stop, StopCause
+from kimibot.answers import Delta
+from kimibot.conversation import Remembered, Speaker
 from kimibot.errors import ReplyRefused
+from kimibot.turns import Claim, Outcome, Stop, StopCause
 from kimibot.views import View
 from tests.fakes import THREAD, Channel
 from tests.test_answering import CLAIM, TURN, Stage, said

@@ -10,19 +10,10 @@ import pytest
 
 from kimibot import texts
 from kimibot.background import Background
-from kimibot.conversation import (
-    Deletion,
-    Message,
-    Reaction,
-    Speaker,
-    Stop,
-    StopCause,
-    Thread,
-    TurnToStop,
-    Us,
-)
+from kimibot.conversation import Deletion, Message, Reaction, Speaker, Thread, Us
 from kimibot.errors import DatabaseUnavailable, ReplyRefused
 from kimibot.stopping import Stopping
+from kimibot.turns import Stop, StopCause, TurnToStop
 from tests.fakes import THREAD
 
 US = Us(team="T0TEAM", user_id="U0KIMI", bot_id="B0KIMI")

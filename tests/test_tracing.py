@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from kimibot.answers import Usage
 from kimibot.cli import main
-from kimibot.conversation import Thread, Usage
+from kimibot.conversation import Thread
 from kimibot.settings import variables
 from kimibot.storage import Database, Store, open_database
 from kimibot.storage.trace import TracedAnswer, TracedTurn

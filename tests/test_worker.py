@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from kimibot.conversation import Claim, Ending, Outcome, Stop, StopCause, Turn, TurnToStop
 from kimibot.errors import ClaimLost, DatabaseUnavailable, StorageError
 from kimibot.lease import Lease, LeaseTimes
 from kimibot.stop_signal import StopRequested, StopSignal
+from kimibot.turns import Claim, Ending, Outcome, Stop, StopCause, Turn, TurnToStop
 from kimibot.worker import Worker
 from tests.fakes import THREAD
 from tests.virtual_time import in_virtual_time

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-from kimibot.conversation import Delta
+from kimibot.answers import Delta
 from kimibot.errors import CutOff, KimiError, ServerFault, TooSlow
 from kimibot.kimi import wire
 from kimibot.kimi.faults import Headers, fault, trace_id

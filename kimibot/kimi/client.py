@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import httpx
 
 from kimibot import __version__
-from kimibot.conversation import ChatMessage, Delta, Retry
+from kimibot.answers import ChatMessage, Delta, Retry
 from kimibot.errors import BadSettings, KimiError
 from kimibot.kimi.exchange import Exchange
 from kimibot.kimi.places import OnWait, Places

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import httpx
 
-from kimibot.conversation import Delta
+from kimibot.answers import Delta
 from kimibot.errors import CutOff, KimiError, NoFirstEvent, TooSlow
 from kimibot.kimi.body import AnswerBody
 from kimibot.kimi.exchange import Exchange

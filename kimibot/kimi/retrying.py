@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kimibot.conversation import Retry
+from kimibot.answers import Retry
 from kimibot.errors import Busy, KimiError, ServerFault, Unreachable
 from kimibot.kimi.body import EMPTY
 

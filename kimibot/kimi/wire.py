@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kimibot.conversation import ChatMessage, Delta, ToolCallPiece, Usage
+from kimibot.answers import ChatMessage, Delta, ToolCallPiece, Usage
 from kimibot.errors import ContextTooLong
 from kimibot.kimi.surrogates import whole
 

@@ -6,10 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kimibot.conversation import Thread, Turn
+from kimibot.conversation import Thread
 from kimibot.pacing import Pacing
 from kimibot.slack.markdown import plain
 from kimibot.slack.web_api import WebApi
+from kimibot.turns import Turn
 
 METADATA_TYPE = "kimibot_notice"
 """Not that of a reply's parts: a notice is none."""

@@ -9,17 +9,11 @@ from typing import Any
 from sqlalchemy import bindparam, exists, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from kimibot.conversation import (
-    Accepted,
-    Message,
-    Outcome,
-    Speaker,
-    Thread,
-    ThreadFacts,
-)
+from kimibot.conversation import Accepted, Message, Speaker, Thread, ThreadFacts
 from kimibot.storage.columns import database_now
 from kimibot.storage.memory import add_messages
 from kimibot.storage.tables import ENDED, QUEUED, is_open, messages, threads, turns, unless_there
+from kimibot.turns import Outcome
 
 _FIND_THREAD = select(threads.c.id, threads.c.muted).where(
     threads.c.team == bindparam("team"),

@@ -25,11 +25,12 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from kimibot.conversation import Claim, Ending, Outcome, Stop, StopCause, Thread, Turn
+from kimibot.conversation import Thread
 from kimibot.errors import ClaimLost
 from kimibot.storage import memory, stops
 from kimibot.storage.columns import database_later, database_now
 from kimibot.storage.tables import ENDED, QUEUED, RUNNING, is_open, threads, turns
+from kimibot.turns import Claim, Ending, Outcome, Stop, StopCause, Turn
 
 _lease_end = database_later(bindparam("lease_seconds", type_=Float))
 _is_free = or_(threads.c.claim_owner.is_(None), threads.c.claim_expires_at < database_now())

@@ -8,17 +8,10 @@ from typing import Any
 from sqlalchemy import bindparam, delete, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from kimibot.conversation import (
-    Answer,
-    Claim,
-    Ending,
-    Message,
-    Placed,
-    Remembered,
-    Speaker,
-    Usage,
-)
+from kimibot.answers import Answer, Usage
+from kimibot.conversation import Message, Placed, Remembered, Speaker
 from kimibot.storage.tables import RUNNING, instead, messages, turns, unless_there
+from kimibot.turns import Claim, Ending
 
 _MOST_TOKENS = 2**53
 

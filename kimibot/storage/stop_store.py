@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from kimibot.conversation import Deletion, Message, Reaction, Stop, StopCause, Thread, TurnToStop
+from kimibot.conversation import Deletion, Message, Reaction, Thread
 from kimibot.storage import asks, deletions, stops
 from kimibot.storage.engine import Database
 from kimibot.storage.store import ACCEPT_SECONDS
+from kimibot.turns import Stop, StopCause, TurnToStop
 
 
 class StopStore:

@@ -27,7 +27,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from kimibot.conversation import Message, Stop, StopCause, TurnToStop
+from kimibot.conversation import Message
 from kimibot.storage.columns import AnyText, SlackTs, database_later, database_now
 from kimibot.storage.deletions import empty_message
 from kimibot.storage.tables import (
@@ -39,6 +39,7 @@ from kimibot.storage.tables import (
     turns,
     unless_there,
 )
+from kimibot.turns import Stop, StopCause, TurnToStop
 
 KEPT_SECONDS = 900.0
 """An ask can come six minutes after its stop: so late Slack delivers an event once more, see

@@ -6,18 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from uuid import uuid4
 
-from kimibot.conversation import (
-    Accepted,
-    Claim,
-    Ending,
-    Message,
-    Remembered,
-    Thread,
-    ThreadFacts,
-    TurnToStop,
-)
+from kimibot.conversation import Accepted, Message, Remembered, Thread, ThreadFacts
 from kimibot.storage import asks, claims, memory, owners, stops
 from kimibot.storage.engine import Database
+from kimibot.turns import Claim, Ending, TurnToStop
 
 ACCEPT_SECONDS = 2.0
 """Slack wants its answer within three: https://docs.slack.dev/apis/events-api/#responding"""

@@ -10,7 +10,8 @@ from typing import Any
 from sqlalchemy import Text, bindparam, or_, select, type_coerce
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from kimibot.conversation import Speaker, Thread, Usage
+from kimibot.answers import Usage
+from kimibot.conversation import Speaker, Thread
 from kimibot.storage.columns import AnyText
 from kimibot.storage.engine import Database
 from kimibot.storage.tables import messages, threads, turns

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from kimibot.answers import Answer, Retry
 from kimibot.assembling import Assembling
-from kimibot.conversation import Answer, Retry
 from kimibot.errors import KimiError
 from kimibot.kimi.client import Chance, Kimi
 from tests.kimi.conftest import OpenKimi

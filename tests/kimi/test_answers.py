@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kimibot.conversation import Answer, Usage
+from kimibot.answers import Answer, Usage
 from tests.kimi.asking import HI, ask
 from tests.kimi.conftest import OpenKimi
 from tests.kimi.server import ModelServer, Peer, responds, streams

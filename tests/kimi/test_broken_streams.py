@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from kimibot.conversation import Answer
+from kimibot.answers import Answer
 from kimibot.errors import (
     Busy,
     CutOff,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kimibot.conversation import Retry
+from kimibot.answers import Retry
 from kimibot.errors import (
     AccountExhausted,
     Busy,

@@ -7,7 +7,7 @@ import socket
 
 import pytest
 
-from kimibot.conversation import Retry
+from kimibot.answers import Retry
 from kimibot.errors import (
     AccountExhausted,
     Busy,

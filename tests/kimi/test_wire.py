@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kimibot.conversation import Delta, ToolCallPiece, Usage
+from kimibot.answers import Delta, ToolCallPiece, Usage
 from kimibot.errors import ContextTooLong
 from kimibot.kimi.wire import MAX_BODY_BYTES, delta_in, is_error, object_in, request_body
 

@@ -9,13 +9,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kimibot.conversation import Thread, Turn
+from kimibot.conversation import Thread
 from kimibot.errors import ReplyRefused
 from kimibot.pacing import Pacing
 from kimibot.sandbox.slack import BOT_TOKEN, LocalSlack, local_slack
 from kimibot.slack.announcements import SlackAnnouncements
 from kimibot.slack.reactions import SlackReactions
 from kimibot.slack.web_api import WebApi, open_web_api
+from kimibot.turns import Turn
 
 TURN = Turn("turn-1", "1.0", "U0ANA", "", 1, datetime(2026, 11, 30, tzinfo=UTC))
 

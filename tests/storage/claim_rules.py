@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kimibot.conversation import Outcome, Speaker
+from kimibot.conversation import Speaker
+from kimibot.turns import Outcome
 from tests.storage.replica import Replica, shown_under
 
 Row = Mapping[str, Any]

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kimibot.conversation import Claim, Ending
 from kimibot.lease import LeaseTimes
 from kimibot.storage import Database
+from kimibot.turns import Claim, Ending
 from kimibot.worker import Worker
 from tests.storage import claim_rules
 from tests.storage.claim_rules import Rows

@@ -7,10 +7,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import cast
 
-from kimibot.conversation import Claim, Ending
 from kimibot.errors import ClaimLost
 from kimibot.storage import Database, Store
 from kimibot.storage.stop_store import StopStore
+from kimibot.turns import Claim, Ending
 from tests.storage.said import NOW, answered, failed, says, ts
 from tests.storage.stepping import SteppedDatabase
 

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from kimibot.conversation import (
-    Accepted,
-    Answer,
-    Claim,
-    Ending,
-    Message,
-    Outcome,
-    Speaker,
-    Thread,
-    Usage,
-)
+from kimibot.answers import Answer, Usage
+from kimibot.conversation import Accepted, Message, Speaker, Thread
 from kimibot.storage import Store
+from kimibot.turns import Claim, Ending, Outcome
 
 THREAD = Thread("T1", "C1", "1700000000.000100")
 NOW = datetime(2026, 11, 30, 12, 0, 0, 123456, tzinfo=UTC)

@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import Dialect
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from kimibot.conversation import Claim
 from kimibot.storage import Database, Store, claims, open_database
+from kimibot.turns import Claim
 from tests.storage.said import LEASE_SECONDS, answered, ask, claimed
 
 STATEMENTS_OF_KEEP = 4

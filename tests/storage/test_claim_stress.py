@@ -12,10 +12,11 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import select
 
-from kimibot.conversation import Claim, Thread
+from kimibot.conversation import Thread
 from kimibot.errors import ClaimLost
 from kimibot.storage import Database, Store, open_database
 from kimibot.storage.tables import turns
+from kimibot.turns import Claim
 from tests.storage.said import LAPSED, LEASE_SECONDS, THREAD, answered, ask, claimed
 
 THREADS = [replace(THREAD, channel=f"C{number}") for number in range(4)]

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from kimibot.conversation import Ending, Outcome
 from kimibot.errors import ClaimLost
 from kimibot.storage import Database, Store
 from kimibot.storage.tables import turns
+from kimibot.turns import Ending, Outcome
 from tests.storage.said import (
     LAPSED,
     LEASE_SECONDS,

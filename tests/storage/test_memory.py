@@ -8,9 +8,11 @@ from time import perf_counter
 
 from sqlalchemy import select, update
 
-from kimibot.conversation import Answer, Outcome, Placed, Speaker, ToolCall, Usage
+from kimibot.answers import Answer, ToolCall, Usage
+from kimibot.conversation import Placed, Speaker
 from kimibot.storage import Database, Store
 from kimibot.storage.tables import messages
+from kimibot.turns import Outcome
 from tests.storage.said import NOW, THREAD, answered, ask, claimed, failed, keep, says, ts
 
 

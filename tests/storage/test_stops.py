@@ -6,20 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from kimibot.conversation import (
-    Answer,
-    Deletion,
-    Ending,
-    Message,
-    Outcome,
-    Placed,
-    Reaction,
-    Stop,
-    StopCause,
-    Thread,
-)
+from kimibot.answers import Answer
+from kimibot.conversation import Deletion, Message, Placed, Reaction, Thread
 from kimibot.storage import Database, Store
 from kimibot.storage.stop_store import StopStore
+from kimibot.turns import Ending, Outcome, Stop, StopCause
 from tests.storage.said import NOW, THREAD, answered, ask, claimed, failed, keep, says, ts
 
 OTHER = Thread("T1", "C1", ts(50))

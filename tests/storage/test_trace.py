@@ -7,7 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from kimibot.conversation import Thread, Usage
+from kimibot.answers import Usage
+from kimibot.conversation import Thread
 from kimibot.storage import Database, Store
 from kimibot.storage.trace import (
     MOST_TURNS,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kimibot.cli import main
-from kimibot.conversation import Outcome
+from kimibot.turns import Outcome
 from tests.whole_way.scene import Scene, note, open_scene
 
 BUSY = '{"error": {"type": "engine_overloaded_error", "message": "overloaded"}}'

@@ -1,0 +1,84 @@
+"""The words for what the model says: delta, tool call, usage, answer. Frozen, no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+ChatMessage = Mapping[str, Any]
+"""One element of Chat Completions' `messages`: role, content, and what else came with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens as the endpoint counted them; None where it did not say."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cached_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallPiece:
+    """A piece of a tool call; pieces of one call share an index, or an id where that is missing."""
+
+    index: int | None = None
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call of a function that the model asks for; `arguments` is JSON as the model wrote it."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """What one chunk of the model's stream adds.
+
+    `reasoning` is None where the chunk has none: an empty string counts as received.
+    `reasoning_field` is the name under which the endpoint sent it.
+    """
+
+    content: str = ""
+    reasoning: str | None = None
+    reasoning_field: str = "reasoning_content"
+    tool_calls: tuple[ToolCallPiece, ...] = ()
+    finish_reason: str | None = None
+    usage: Usage | None = None
+    completion_id: str = ""
+    trace_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The whole of what the model said.
+
+    `finish_reason` is None when the stream ended before the model did. `raw` is the assistant
+    message as it goes back to the model: content, reasoning and tool calls as they were received.
+    """
+
+    content: str
+    reasoning: str | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    finish_reason: str | None = None
+    usage: Usage | None = None
+    completion_id: str = ""
+    trace_id: str = ""
+    raw: ChatMessage = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """A failed try that will be made again: the `attempt`-th of at most `of`, after a wait."""
+
+    attempt: int
+    of: int
+    wait_seconds: float
+    error_name: str

@@ -1,0 +1,119 @@
+"""Asks the model and shows what it says, with the second tries that can help."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime
+from typing import Protocol
+
+from kimibot import texts
+from kimibot.answers import Answer, ChatMessage, Delta, Retry
+from kimibot.assembling import Assembling
+from kimibot.attempt import Attempt
+from kimibot.conversation import Remembered
+from kimibot.errors import ContextTooLong, NoText
+from kimibot.live_reply import LiveReply
+from kimibot.recalling import Recalling
+from kimibot.turns import Claim
+
+
+class Model(Protocol):
+    """Kimi. A stream raises KimiError, also in its middle, and nothing else."""
+
+    @property
+    def provider(self) -> str: ...
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def effort(self) -> str: ...
+
+    @property
+    def max_completion_tokens(self) -> int: ...
+
+    @property
+    def ahead(self) -> int: ...
+
+    def stream(
+        self,
+        messages: Sequence[ChatMessage],
+        *,
+        max_completion_tokens: int | None = None,
+        on_retry: Callable[[Retry], None] | None = None,
+        on_wait: Callable[[int], None] = ...,
+    ) -> AbstractAsyncContextManager[AsyncIterator[Delta]]: ...
+
+
+class Asking:
+    """Asks with what was recalled, within a budget of tokens to read."""
+
+    def __init__(
+        self,
+        model: Model,
+        recalling: Recalling,
+        *,
+        budget_tokens: int,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._model = model
+        self._recalling = recalling
+        self._budget_tokens = budget_tokens
+        self._now = now
+
+    async def ask(
+        self, attempt: Attempt, reply: LiveReply, remembered: Sequence[Remembered]
+    ) -> Answer:
+        """The whole answer, shown while it grows.
+
+        A thread that is too long and an answer without text get a second try. Raises KimiError.
+        """
+        budget_tokens = self._budget_tokens
+        try:
+            return await self._stream(attempt, reply, remembered, budget_tokens)
+        except ContextTooLong:
+            attempt.notes.append(texts.OLDER_PART_LEFT_OUT)
+            return await self._stream(attempt, reply, remembered, budget_tokens // 2)
+        except NoText as error:
+            attempt.assembling = Assembling()
+            doubled = self._model.max_completion_tokens * (2 if error.code == "length" else 1)
+            return await self._stream(attempt, reply, remembered, budget_tokens, doubled)
+
+    async def _stream(
+        self,
+        attempt: Attempt,
+        reply: LiveReply,
+        remembered: Sequence[Remembered],
+        budget_tokens: int,
+        max_completion_tokens: int | None = None,
+    ) -> Answer:
+        attempt.reading = await self._recalling.read(attempt.claim, remembered, budget_tokens)
+        async with self._model.stream(
+            attempt.reading.messages,
+            max_completion_tokens=max_completion_tokens,
+            on_retry=lambda retry: reply.say(texts.retrying(retry)),
+            on_wait=lambda ahead: reply.wait_as(texts.waiting(ahead)),
+        ) as deltas:
+            async for delta in deltas:
+                attempt.add(delta, self._now())
+                reply.show(attempt.text)
+        answer = attempt.assembling.finish()
+        if not attempt.text and answer.finish_reason != "content_filter":
+            raise NoText(code=answer.finish_reason or "", trace_id=answer.trace_id)
+        return answer
+
+
+def notes(answer: Answer) -> list[str]:
+    """Why a finished answer is not the whole answer."""
+    if answer.finish_reason == "length":
+        return [texts.REACHED_LIMIT]
+    return [texts.DECLINED] if answer.finish_reason == "content_filter" else []
+
+
+def is_same_model(model: Model, claim: Claim) -> bool:
+    """Whether the thread was answered by this model before, or never."""
+    return (claim.provider or model.provider, claim.model or model.model) == (
+        model.provider,
+        model.model,
+    )

@@ -1,0 +1,112 @@
+"""The words for the work on an ask: turn, claim, stop, outcome, ending. Frozen, no I/O."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from kimibot.answers import Answer
+from kimibot.conversation import Placed, Thread
+
+
+class Outcome(StrEnum):
+    """How a turn ended."""
+
+    ANSWERED = "answered"
+    MERGED = "merged"
+    STOPPED = "stopped"
+    REFUSED = "refused"
+    FAILED = "failed"
+
+
+class StopCause(StrEnum):
+    """Why a turn is to stop."""
+
+    PERSON = "person"
+    ASK_DELETED = "ask_deleted"
+    REPLY_DELETED = "reply_deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The wish that a turn stops; `by` is the person's id where somebody said so."""
+
+    cause: StopCause
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The work of answering one ask, as its claim found it.
+
+    `reply_ts` are the parts already posted, in order. `attempt` counts the claims, from 1, and
+    `takeovers` those that took the turn from an owner who had not ended it. `stop` is set when
+    somebody wanted it to stop before this claim, and `had_to_wait` when the ask met a turn that
+    was still open.
+    """
+
+    id: str
+    ts: str
+    asker: str
+    event_id: str
+    attempt: int
+    accepted_at: datetime
+    takeovers: int = 0
+    reply_ts: tuple[str, ...] = ()
+    stop: Stop | None = None
+    had_to_wait: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TurnToStop:
+    """An open turn that somebody wants to stop."""
+
+    turn_id: str
+    thread_id: int
+    stop: Stop
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The lease on a thread for the length of a turn. `turns` are all its open ones: the one to
+    answer, which is the oldest unless another's reply was begun before, then those merged into it.
+
+    Every write under the claim names `fence`: once another owner has claimed the thread, the
+    number differs and the write is refused. `complete_at` is the last time at which we surely had
+    all that was said, None if that was never looked at.
+    """
+
+    thread: Thread
+    thread_id: int
+    fence: int
+    turns: tuple[Turn, ...]
+    provider: str = ""
+    model: str = ""
+    complete_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a turn ended, and all that is to be kept of it.
+
+    `answer` is what the model said, also where it was cut short; `reply_ts` the parts in the
+    thread. `first_delta_at` and `last_delta_at` are None where no delta came. The claim's other
+    turns are merged into this one, except those in `left_open`, which are queued again.
+    """
+
+    outcome: Outcome
+    answer: Answer | None = None
+    answer_place: int | None = None
+    placed: tuple[Placed, ...] = ()
+    reply_ts: tuple[str, ...] = ()
+    error_code: str = ""
+    trace_id: str = ""
+    provider: str = ""
+    model: str = ""
+    effort: str = ""
+    shown_at: datetime | None = None
+    first_delta_at: datetime | None = None
+    last_delta_at: datetime | None = None
+    complete_at: datetime | None = None
+    left_open: tuple[str, ...] = ()
