@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -75,25 +76,29 @@ class Attempt:
         earlier try, is answered in that."""
         self.outcome = Outcome.ANSWERED
         self.answer = answer
-        self.left_open = tuple(turn.id for turn in self.claim.turns[1:] if turn.reply_ts)
+        self.left_open = self._with_own_reply()
         self.trace_id = self._own_trace_id()
 
     def fail(self, error_code: str, trace_id: str = "") -> None:
-        """The turn ends without a whole answer; what there is of it is kept as cut off."""
+        """The turn ends without a whole answer; what there is of it is kept as cut off.
+
+        Those that are merged into it fail with it, but not one that has a reply of its own.
+        """
         self.outcome = Outcome.FAILED
+        self.left_open = self._with_own_reply()
         self.error_code = error_code
         self.answer = self.assembling.cut() if self.text else self.earlier
         self.trace_id = trace_id or self._own_trace_id()
 
-    def fail_alone(self, error_code: str) -> None:
-        """As `fail`, but for this turn only: the others stay open and end in their own way.
+    def fail_without(self, spared: Collection[Turn], error_code: str) -> None:
+        """As `fail`, but these others stay open and end in their own way.
 
-        What was begun for all of them is not kept for one: the others get it in their own replies.
+        What was begun for all of them is then not kept: those get it in their own replies.
         """
-        if len(self.claim.turns) > 1:
+        if spared:
             self.earlier = None
         self.fail(error_code, self.turn.id)
-        self.left_open = tuple(turn.id for turn in self.claim.turns[1:])
+        self.left_open = (*self.left_open, *(t.id for t in spared if t.id not in self.left_open))
 
     def stop(self, stop: Stop) -> None:
         """The turn ends as it stands. What was taken out of the thread is not kept either."""
@@ -136,8 +141,13 @@ class Attempt:
         if stop.cause is StopCause.ASK_DELETED:
             return tuple(turn.id for turn in others)
         if self.turn.stop is not None:
-            return tuple(turn.id for turn in others if turn.stop is None)
-        return ()
+            return tuple(turn.id for turn in others if turn.stop is None or turn.reply_ts)
+        return self._with_own_reply()
+
+    def _with_own_reply(self) -> tuple[str, ...]:
+        """Those of the others that were begun before, in messages of their own: nobody else would
+        finish these."""
+        return tuple(turn.id for turn in self.claim.turns[1:] if turn.reply_ts)
 
     def _own_trace_id(self) -> str:
         cut = self.assembling.cut()

@@ -75,12 +75,16 @@ class Closing:
 
     async def apologise(self, attempt: Attempt, reply: LiveReply) -> None:
         """Each asker gets an apology of their own, with a button that they may press."""
-        attempt.fail_alone("too_old")
+        attempt.fail_without(attempt.claim.turns[1:], "too_old")
         await reply.finish(attempt.text_to_keep, texts.TOO_OLD, _try_again(attempt.turn))
 
     async def give_up(self, attempt: Attempt, reply: LiveReply) -> None:
-        """Whatever ended those who tried might be this very turn: it must not go on for ever."""
-        attempt.fail_alone("interrupted")
+        """Whatever ended those who tried might be this very turn: it must not go on for ever.
+
+        Those that waited for it through all of that fail with it, in the same words.
+        """
+        others = attempt.claim.turns[1:]
+        attempt.fail_without([t for t in others if not has_failed_too_often(t)], "interrupted")
         note = texts.with_trace(texts.GIVEN_UP, attempt.turn.id)
         await reply.finish(attempt.text_to_keep, note, _try_again(attempt.turn))
 

@@ -664,6 +664,34 @@ async def test_what_was_begun_for_several_asks_is_not_kept_for_the_one_that_is_g
 
 
 @in_virtual_time
+async def test_asks_that_were_interrupted_three_times_together_are_given_up_in_one_reply() -> None:
+    stage = Stage()
+    left = await stage.channel.post(THREAD, View("for both of you"), "turn-1", 1)
+    turn = replace(TURN, attempt=4, takeovers=3, reply_ts=(left,))
+    waited, had_a_reply, new = (
+        replace(TURN, id="turn-2", takeovers=3),
+        replace(TURN, id="turn-3", takeovers=3, reply_ts=("9.9",)),
+        replace(TURN, id="turn-4", takeovers=1),
+    )
+
+    together = await stage.answer(replace(CLAIM, turns=(turn, waited)))
+    among_others = await stage.answer(replace(CLAIM, turns=(turn, waited, had_a_reply, new)))
+
+    assert together.left_open == ()
+    assert set(among_others.left_open) == {"turn-3", "turn-4"}
+
+
+@in_virtual_time
+async def test_an_ask_with_a_reply_of_its_own_does_not_fail_with_another() -> None:
+    stage = Stage([Busy()])
+    begun, waited = replace(TURN, id="turn-2", reply_ts=("9.9",)), replace(TURN, id="turn-3")
+
+    ending = await stage.answer(replace(CLAIM, turns=(TURN, begun, waited)))
+
+    assert (ending.outcome, ending.left_open) == (Outcome.FAILED, ("turn-2",))
+
+
+@in_virtual_time
 async def test_a_turn_whose_earlier_parts_can_not_be_looked_up_is_left_for_later() -> None:
     stage = Stage(said("Twice?"))
     stage.workspace.unreadable = FateUnknown("conversations.replies", "timeout")
