@@ -25,7 +25,11 @@ MIGRATION_SECONDS = 600.0
 
 _CONNECT_SECONDS = 5.0
 _SQLITE_READERS = 4
-_POSTGRESQL_CONNECTIONS = 10
+_POSTGRESQL_CONNECTIONS = 20
+_POSTGRESQL_PATIENT = 12
+"""So many connections at most are with those who may wait. The others are for what has a limit of
+its own: an ask that Slack wants acknowledged must not wait behind a burst of turns."""
+
 _POSTGRESQL_SESSION = {
     "application_name": "kimibot",
     "jit": "off",
@@ -64,6 +68,7 @@ class Database:
         *,
         one_writer: bool = False,
         one_connection: bool = False,
+        most_patient: int | None = None,
         on_close: Callable[[], None] | None = None,
     ) -> None:
         lock = asyncio.Lock()
@@ -72,16 +77,17 @@ class Database:
         self._writer = writer
         self._turn_to_write = lock if one_writer or one_connection else free
         self._turn_to_read = lock if one_connection else free
+        self._room_for_patient = free if most_patient is None else asyncio.Semaphore(most_patient)
+        self._no_wait = free
         self._on_close = on_close
 
     @asynccontextmanager
-    async def reading(
-        self, give_up_seconds: float = READ_SECONDS
-    ) -> AsyncIterator[AsyncConnection]:
+    async def reading(self, give_up_seconds: float | None = None) -> AsyncIterator[AsyncConnection]:
         """A transaction that only reads; DatabaseUnavailable after the limit, waits included."""
         with translated():
             async with (
-                _limit(give_up_seconds),
+                _limit(READ_SECONDS if give_up_seconds is None else give_up_seconds),
+                self._room(give_up_seconds),
                 self._turn_to_read,
                 self._reader.begin() as connection,
             ):
@@ -98,6 +104,7 @@ class Database:
         with translated():
             async with (
                 _limit(limit) as deadline,
+                self._room(give_up_seconds),
                 self._turn_to_write,
                 self._writer.connect() as connection,
             ):
@@ -128,6 +135,10 @@ class Database:
         """Raises DatabaseUnavailable unless the database answers within two seconds."""
         async with self.reading(give_up_seconds=2) as connection:
             await connection.execute(text("SELECT 1"))
+
+    def _room(self, give_up_seconds: float | None) -> AbstractAsyncContextManager[None]:
+        """Who has no limit of its own leaves connections to those who have."""
+        return self._room_for_patient if give_up_seconds is None else self._no_wait
 
     async def close(self) -> None:
         """Closes all connections and lets the next process in."""
@@ -220,11 +231,12 @@ def _open_postgresql(url: str) -> Database:
         url,
         hide_parameters=True,
         isolation_level="READ COMMITTED",
-        pool_size=_POSTGRESQL_CONNECTIONS,
-        max_overflow=_POSTGRESQL_CONNECTIONS,
+        pool_size=_POSTGRESQL_CONNECTIONS // 2,
+        max_overflow=_POSTGRESQL_CONNECTIONS // 2,
         pool_timeout=READ_SECONDS,
         pool_recycle=1800,
         pool_pre_ping=True,
         connect_args={"timeout": _CONNECT_SECONDS, "server_settings": _POSTGRESQL_SESSION},
     )
-    return Database(writer.execution_options(postgresql_readonly=True), writer)
+    reader = writer.execution_options(postgresql_readonly=True)
+    return Database(reader, writer, most_patient=_POSTGRESQL_PATIENT)

@@ -91,3 +91,24 @@ async def test_a_row_that_another_holds_is_given_up_within_two_seconds(postgres_
     await database.close()
     assert seconds <= 2.2
     assert redelivered.turn_id is not None
+
+
+async def test_an_ask_is_stored_while_others_hold_all_the_connections_they_get(
+    postgres_url: str,
+) -> None:
+    database = open_database(postgres_url)
+    done = asyncio.Event()
+
+    async def hold() -> None:
+        async with database.writing():
+            await done.wait()
+
+    holding = [asyncio.create_task(hold()) for _ in range(50)]
+    await asyncio.sleep(0)  # all of them stand in line now
+
+    accepted = await ask(Store(database), 1)
+
+    done.set()
+    await asyncio.gather(*holding)
+    await database.close()
+    assert accepted.turn_id is not None
