@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Protocol
+from uuid import uuid4
 
 from tests.chaos.calls import Calls, Moment
 from tests.chaos.world import World, open_world
-from tests.postgres import Postgres
 
 AT_ONCE = 8
 """So many worlds live at the same time: they wait more than they work."""
@@ -17,6 +20,28 @@ MOST_MISSED = 1 / 3
 """How many edits and renewals there are depends on the time that all else takes."""
 
 Mishap = Callable[[World], None]
+
+
+class Databases(Protocol):
+    """Where each world gets a database of its own, with its tables."""
+
+    def new_database(self) -> str: ...
+
+    def drop(self, url: str) -> None: ...
+
+
+class Files:
+    """SQLite databases: copies of one file that has the tables and nothing in them."""
+
+    def __init__(self, migrated: Path, folder: Path) -> None:
+        self._migrated = migrated
+        self._folder = folder
+
+    def new_database(self) -> str:
+        return f"sqlite:///{shutil.copy(self._migrated, self._folder / f'{uuid4().hex}.db')}"
+
+    def drop(self, url: str) -> None:
+        """The folder goes with the test."""
 
 
 def kill(world: World) -> None:
@@ -30,23 +55,23 @@ def lose(world: World) -> None:
     raise ConnectionAbortedError
 
 
-async def undisturbed(postgres: Postgres) -> list[Moment]:
+async def undisturbed(databases: Databases) -> list[Moment]:
     """The moments of all outside calls when nothing happens."""
     calls = Calls()
-    async with fresh_world(postgres, calls) as world:
+    async with fresh_world(databases, calls) as world:
         assert await _conversation(world) == []
     return calls.seen
 
 
 async def complaints_after(
-    postgres: Postgres, moments: Sequence[Moment], mishap: Mishap
+    databases: Databases, moments: Sequence[Moment], mishap: Mishap
 ) -> list[str]:
     """What is wrong after the mishap at any of the moments, and with too few of them reached."""
     room = asyncio.Semaphore(AT_ONCE)
 
     async def trial(moment: Moment) -> tuple[bool, list[str]]:
         async with room:
-            return await _trial(postgres, moment, mishap)
+            return await _trial(databases, moment, mishap)
 
     trials = await asyncio.gather(*(trial(moment) for moment in moments))
     missed = sum(not has_struck for has_struck, _ in trials)
@@ -57,19 +82,19 @@ async def complaints_after(
 
 
 @asynccontextmanager
-async def fresh_world(postgres: Postgres, calls: Calls) -> AsyncIterator[World]:
+async def fresh_world(databases: Databases, calls: Calls) -> AsyncIterator[World]:
     """A world with one bot and an empty database."""
-    url = await asyncio.to_thread(postgres.new_database)
+    url = await asyncio.to_thread(databases.new_database)
     try:
         async with open_world(url, calls) as world:
             yield world
     finally:
-        await asyncio.to_thread(postgres.drop, url)
+        await asyncio.to_thread(databases.drop, url)
 
 
-async def _trial(postgres: Postgres, moment: Moment, mishap: Mishap) -> tuple[bool, list[str]]:
+async def _trial(databases: Databases, moment: Moment, mishap: Mishap) -> tuple[bool, list[str]]:
     calls = Calls()
-    async with fresh_world(postgres, calls) as world:
+    async with fresh_world(databases, calls) as world:
         calls.befall(moment, lambda: mishap(world))
         found = await _conversation(world)
     return calls.has_struck, [f"{mishap.__name__} {moment}: {line}" for line in found]
