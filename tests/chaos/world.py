@@ -28,10 +28,10 @@ REST_SECONDS = 60.0
 QUIET_SECONDS = 2.0
 CONNECT_SECONDS = 60.0
 SHORT_LEASE = {
-    "KIMIBOT_LEASE_SECONDS": "3",
-    "KIMIBOT_RENEW_SECONDS": "0.5",
-    "KIMIBOT_SLACK_TIMEOUT_SECONDS": "2",
-    "KIMIBOT_SWEEP_SECONDS": "0.3",
+    "KIMIBOT_LEASE_SECONDS": "1",
+    "KIMIBOT_RENEW_SECONDS": "0.2",
+    "KIMIBOT_SLACK_TIMEOUT_SECONDS": "0.7",
+    "KIMIBOT_SWEEP_SECONDS": "0.2",
 }
 OFTEN = (0.0, 1.0, 2.0, *[4.0] * 20)
 """Slack delivers again after a minute and after five; nobody wants to wait for that here."""
