@@ -109,6 +109,10 @@ CLICK = (
     "type api_app_id token trigger_id response_url is_enterprise_install enterprise team user "
     "container channel message state actions"
 )
+SHORTCUT = (
+    "type api_app_id token trigger_id response_url is_enterprise_install enterprise team user "
+    "channel callback_id action_ts message_ts message"
+)
 CLICKED = f"{REPLY} metadata"
 CONTAINER = "type message_ts channel_id is_ephemeral thread_ts"
 ACTION = "type action_id block_id text value style action_ts"
@@ -237,6 +241,21 @@ async def test_a_click_has_only_slacks_fields() -> None:
             message_below("message", CLICKED),
         ]
         assert set(names_in(taken[-1].payload)) <= set(" ".join(allowed).split())
+
+
+async def test_a_shortcut_has_only_slacks_fields() -> None:
+    async with slack_and_app() as (slack, web), socket_app(slack, web) as taken:
+        ts = await slack.say("ana", "#dev", "root")
+        await slack.shortcut("ana", "#dev", ts, "ask_about")
+
+        allowed = [
+            SHORTCUT,
+            below("team", "id domain"),
+            below("user", "id username name team_id"),
+            below("channel", "id name"),
+        ]
+        outer = {name for name in names_in(taken[-1].payload) if not name.startswith("message.")}
+        assert outer == set(" ".join(allowed).split())
 
 
 @pytest.mark.parametrize("method", sorted(ANSWERS))

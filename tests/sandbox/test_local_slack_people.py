@@ -214,6 +214,22 @@ async def test_a_click_brings_message_user_and_a_response_url() -> None:
         assert payload["actions"][0]["block_id"] == payload["message"]["blocks"][1]["block_id"]
 
 
+async def test_a_shortcut_brings_the_message_whoever_wrote_it_and_who_chose_it() -> None:
+    async with slack_and_app() as (slack, web), socket_app(slack, web) as taken:
+        root = await slack.say("ana", "#dev", "root")
+        ts = await slack.say_as_app("#dev", "It is red.", thread_ts=root)
+
+        assert await slack.shortcut("bo", "#dev", ts, "ask_about")
+
+        payload = taken[-1].payload
+        assert (taken[-1].type, payload["type"]) == ("interactive", "message_action")
+        assert (payload["callback_id"], payload["user"]["id"]) == ("ask_about", "U0BO00001")
+        assert (payload["message_ts"], payload["message"]["text"]) == (ts, "It is red.")
+        assert payload["message"]["thread_ts"] == root
+        with pytest.raises(Unknown):
+            await slack.shortcut("bo", "#dev", "1.1", "ask_about")
+
+
 async def test_a_click_that_nobody_acks_is_lost() -> None:
     async with slack_and_app(ack_timeout_seconds=0.05, redelivery_seconds=(0.0,)) as (slack, web):
         blocks = [actions(button("stop"))]

@@ -1,4 +1,4 @@
-"""What one can do on the page: write, edit, delete, press a button. Each as one of the people."""
+"""What one can do on the page, as one of the people: write, edit, delete, press, choose."""
 
 from __future__ import annotations
 
@@ -52,6 +52,14 @@ class Acting:
         person, channel = self._who_and_where(order)
         ts, action_id = str(order["ts"]), str(order["action_id"])
         if not await self._slack.click(person.id, channel.id, ts, action_id):
+            raise Refusal("The app did not react in time.")
+        return {}
+
+    async def shortcut(self, order: Fields) -> Fields:
+        """Choose the shortcut `callback_id` on a message. Raises Refusal when no app took it."""
+        person, channel = self._who_and_where(order)
+        ts, callback_id = str(order["ts"]), str(order["callback_id"])
+        if not await self._slack.shortcut(person.id, channel.id, ts, callback_id):
             raise Refusal("The app did not react in time.")
         return {}
 

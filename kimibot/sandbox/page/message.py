@@ -11,6 +11,7 @@ from kimibot.sandbox.page.blocks import Blocks
 from kimibot.sandbox.page.emoji import drawn
 from kimibot.sandbox.page.mrkdwn import mrkdwn_html
 from kimibot.sandbox.page.readers import Reader, hue, initials
+from kimibot.sandbox.slack.people import SHORTCUTS
 
 Fields = Mapping[str, Any]
 
@@ -121,12 +122,16 @@ def _is_app(user: str, reader: Reader) -> bool:
 def _tools(message: Fields, author: str, reader: Reader) -> str:
     if message.get("is_ephemeral") or message.get("subtype") == "tombstone":
         return ""
-    own = author == reader.viewer
-    names = ["thread", "edit", "delete"] if own else ["thread"]
-    labels = {"thread": "Reply in thread", "edit": "Edit message", "delete": "Delete message"}
-    buttons = "".join(
-        f'<button type="button" data-do="{name}" aria-label="{labels[name]}"'
-        f' title="{labels[name]}"></button>'
-        for name in names
+    labels = {"thread": "Reply in thread"}
+    if author == reader.viewer:
+        labels |= {"edit": "Edit message", "delete": "Delete message"}
+    shortcuts = "".join(
+        f'<button type="button" data-do="shortcut" data-callback="{escape(callback_id)}"'
+        f' aria-label="{escape(name)}" title="{escape(name)}"></button>'
+        for callback_id, name in SHORTCUTS.items()
+    )
+    buttons = shortcuts + "".join(
+        f'<button type="button" data-do="{name}" aria-label="{label}" title="{label}"></button>'
+        for name, label in labels.items()
     )
     return f'<div class="tools" role="group" aria-label="Message actions">{buttons}</div>'

@@ -53,7 +53,7 @@ def add_page(
     app.router.add_get("/", _guarded(_index))
     for name in ("state", "channel", "thread", "changes"):
         app.router.add_get(f"/page/{name}", _guarded(getattr(looking, name)))
-    for name in ("say", "edit", "delete", "click", "source"):
+    for name in ("say", "edit", "delete", "click", "shortcut", "source"):
         app.router.add_post(f"/page/{name}", _guarded(_obeying(getattr(acting, name))))
     app.router.add_get("/page/{name}.{kind:css|js|svg}", _guarded(_file))
     app.on_shutdown.append(looking.close)

@@ -1,4 +1,4 @@
-"""Clicks on buttons, and what a click opens: a trigger for a view, and a response_url.
+"""Clicks on buttons, shortcuts on messages, and what they open: a trigger, and a response_url.
 
 See https://docs.slack.dev/interactivity/handling-user-interaction.
 """
@@ -52,22 +52,27 @@ class Interactions:
         """The block_actions payload of one click on an element of a message."""
         workspace = self.workspace
         message, is_ephemeral = _clicked(workspace, channel, ts)
-        payload: Fields = {
-            "type": "block_actions",
-            "api_app_id": BOT.app_id,
-            "token": VERIFICATION_TOKEN,
-            "team": {"id": TEAM_ID, "domain": TEAM_DOMAIN},
-            "enterprise": None,
-            "is_enterprise_install": False,
-            "user": _clicker(person),
+        payload: Fields = self._payload("block_actions", person, channel, ts) | {
             "container": _container(channel, message, is_ephemeral=is_ephemeral),
-            "channel": {"id": channel.id, "name": channel.name or "directmessage"},
             "state": {"values": {}},
-            "trigger_id": self._new_trigger(),
-            "response_url": self._new_response_url(person, channel, ts),
             "actions": [_action(action) | {"action_ts": workspace.messages.new_ts()}],
         }
         return payload if is_ephemeral else payload | {"message": message}
+
+    def shortcut(self, person: Person, channel: Channel, ts: str, callback_id: str) -> Fields:
+        """The message_action payload of a shortcut that is chosen on a message. Raises Unknown.
+
+        https://docs.slack.dev/reference/interaction-payloads/shortcuts-interaction-payload
+        """
+        message = self.workspace.messages.get(channel.id, ts)
+        if message is None:
+            raise Unknown(f"no such message: {ts}")
+        return self._payload("message_action", person, channel, ts) | {
+            "callback_id": callback_id,
+            "action_ts": self.workspace.messages.new_ts(),
+            "message_ts": ts,
+            "message": message,
+        }
 
     def open_view(self, arguments: Arguments) -> dict[str, Any]:
         """https://docs.slack.dev/reference/methods/views.open."""
@@ -103,6 +108,20 @@ class Interactions:
         else:
             _write(self.workspace, address, arguments)
         address.uses_left -= 1
+
+    def _payload(self, kind: str, person: Person, channel: Channel, ts: str) -> Fields:
+        return {
+            "type": kind,
+            "api_app_id": BOT.app_id,
+            "token": VERIFICATION_TOKEN,
+            "team": {"id": TEAM_ID, "domain": TEAM_DOMAIN},
+            "enterprise": None,
+            "is_enterprise_install": False,
+            "user": _clicker(person),
+            "channel": {"id": channel.id, "name": channel.name or "directmessage"},
+            "trigger_id": self._new_trigger(),
+            "response_url": self._new_response_url(person, channel, ts),
+        }
 
     def _new_trigger(self) -> str:
         trigger = f"{self.workspace.new_id('')}.{self.workspace.new_id('')}"

@@ -63,6 +63,9 @@ class Channel:
 
 
 BOT = App("A0KIMIBOT", "B0KIMIBOT", "U0KIMIBOT", "kimibot")
+SHORTCUTS = {"ask_about": "Ask Kimi about this"}
+"""What the bot's app has in the menu of each message: callback ids, and names."""
+
 MONITOR = App("A0MONITOR", "B0MONITOR", "U0MONITOR", "monitor")
 
 ANA = Person("U0ANA0001", "ana", "Ana Lima")

@@ -126,11 +126,22 @@ class PeopleControls(Controlled):
         action = find_action(message, action_id)
         if value is not None:
             action["value"] = value
-        payload = self.parts.interactions.click(person, where, ts, action)
-        parcel = Parcel(
-            payload["trigger_id"], "interactive", "block_actions", payload, is_repeated=False
+        return await self._interact(self.parts.interactions.click(person, where, ts, action))
+
+    @control
+    async def shortcut(self, user: str, channel: str, ts: str, callback_id: str) -> bool:
+        """A person chooses one of the app's shortcuts in the menu of a message, anybody's; whether
+        the app acked it in time. It is sent only once."""
+        person = self.parts.workspace.person(user)
+        where = self._channel(person, channel)
+        payload = self.parts.interactions.shortcut(person, where, ts, callback_id)
+        return await self._interact(payload)
+
+    async def _interact(self, payload: Fields) -> bool:
+        key, kind = payload["trigger_id"], payload["type"]
+        return await self.parts.delivery.send(
+            Parcel(key, "interactive", kind, payload, is_repeated=False)
         )
-        return await self.parts.delivery.send(parcel)
 
     @control
     async def open_direct(self, user: str) -> str:

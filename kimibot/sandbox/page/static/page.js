@@ -142,10 +142,12 @@ function openToReply(thread, channel = here.channel) {
   go({ channel, thread });
 }
 
-async function act(article, name) {
+async function act(article, name, button) {
   const what = { as: here.viewer, channel: here.channel, ts: article.dataset.ts };
   if (name === "thread") {
     openToReply(article.dataset.root);
+  } else if (name === "shortcut") {
+    await order("shortcut", { ...what, callback_id: button.dataset.callback });
   } else if (name === "edit") {
     await edit(article, what, complain);
   } else if (name === "delete" && (await confirmed())) {
@@ -271,7 +273,7 @@ document.addEventListener("click", (event) => {
   if (!article) return;
   const done = button.matches(".copy") ? copy(button)
     : button.dataset.action !== undefined ? press(button, article)
-    : button.dataset.do ? act(article, button.dataset.do)
+    : button.dataset.do ? act(article, button.dataset.do, button)
     : null;
   done?.catch(complain);
 });
