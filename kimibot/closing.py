@@ -93,8 +93,8 @@ class Closing:
         attempt.fail(error.name, error.trace_id)
         _log_failure(attempt, error)
         note = texts.failure(error, attempt.trace_id)
-        button = _try_again(attempt.turn) if note.can_retry else None
-        await reply.finish(attempt.text_to_keep, note.text, button)
+        buttons = [_try_again(attempt.turn)] if note.can_retry else []
+        await reply.finish(attempt.text_to_keep, note.text, *buttons)
 
     async def confess(self, attempt: Attempt, reply: LiveReply) -> None:
         attempt.fail("unforeseen", attempt.turn.id)

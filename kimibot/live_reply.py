@@ -107,7 +107,7 @@ class LiveReply:
         """Show this sign from now on while there is no text. Returns at once."""
         self._painter.wait_as(sign)
 
-    async def finish(self, text: str, note: str = "", button: Button | None = None) -> None:
+    async def finish(self, text: str, note: str = "", *buttons: Button) -> None:
         """Show exactly this, whatever it takes; returns when Slack has confirmed all of it.
 
         Raises SlackError when Slack refuses it, or when ten minutes were not enough.
@@ -115,7 +115,7 @@ class LiveReply:
         assert self._painting is not None
         shown = self._painter.showing
         number = shown.number + (text != shown.text)
-        self._painter.change(Showing(text, note, button, is_last=True, number=number))
+        self._painter.change(Showing(text, note, buttons, is_last=True, number=number))
         try:
             async with asyncio.timeout(LAST_TRIES_SECONDS):
                 await asyncio.shield(self._painting)

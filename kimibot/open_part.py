@@ -25,7 +25,7 @@ class Showing:
 
     text: str = ""
     note: str = ""
-    button: Button | None = None
+    buttons: tuple[Button, ...] = ()
     is_last: bool = False
     number: int = 0
 

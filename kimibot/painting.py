@@ -1,6 +1,6 @@
 """Shows a growing text in the thread: one Slack call at a time, always with the newest text.
 
-What is shown is a function of the state (text, note, button). Calls in between may be skipped, the
+What is shown is a function of the state (text, note, buttons). Calls in between may be skipped, the
 last one never is.
 """
 
@@ -111,7 +111,7 @@ class Painter:
                 await self._show()
         for ts in reversed(self._parts.ts[self._part + 1 :]):
             await self._parts.drop(ts)
-        await self._parts.settle(replace(self._view()[0], button=self.showing.button))
+        await self._parts.settle(replace(self._view()[0], buttons=self.showing.buttons))
 
     def _is_complete(self) -> bool:
         view, end = self._view()
@@ -145,16 +145,18 @@ class Painter:
         note = showing.note
         if not part.body and not note and not showing.is_last:
             note = self._sign(now() - self._started_at)
-        button = self._last_button() if showing.is_last else self._growing_button(part.body)
-        return View(part.body, note, button, self._open.style), None
+        buttons = self._last_buttons() if showing.is_last else self._growing_buttons(part.body)
+        return View(part.body, note, buttons, self._open.style), None
 
-    def _last_button(self) -> Button | None:
+    def _last_buttons(self) -> tuple[Button, ...]:
         """Not before the reply is settled: until then its turn runs, and can't be tried again."""
-        return self.showing.button if self._parts.is_settled else None
+        return self.showing.buttons if self._parts.is_settled else ()
 
-    def _growing_button(self, body: str) -> Button | None:
+    def _growing_buttons(self, body: str) -> tuple[Button, ...]:
         """Below text only while edits are plentiful: to take it away again costs one more."""
-        return self._stop_button if not body or self._pacing.live_answers <= FEW_LIVE else None
+        if self._stop_button is None or (body and self._pacing.live_answers > FEW_LIVE):
+            return ()
+        return (self._stop_button,)
 
     async def _bring_up_to_date(self) -> None:
         """Make Slack show the open part's newest view, by an edit or, for a new part, a post."""
@@ -183,8 +185,8 @@ class Painter:
         """Slack did not take the blocks. Called while their refusal is being handled."""
         if self._open.style is Style.MARKDOWN:
             self._open.style = Style.PLAIN
-        elif self.showing.button or self._stop_button:
-            self.showing, self._stop_button = replace(self.showing, button=None), None
+        elif self.showing.buttons or self._stop_button:
+            self.showing, self._stop_button = replace(self.showing, buttons=()), None
         else:
             raise  # plain text was refused as well
 
@@ -244,7 +246,7 @@ class Painter:
             and self._is_shown_for_sure
             and self._part + 1 == len(self._parts.ts)
             and shown is not None
-            and not (shown.body and (shown.note or shown.button))
+            and not (shown.body and (shown.note or shown.buttons))
             and self._shown_to.offset < len(self.showing.text)
         )
 

@@ -40,9 +40,9 @@ class Button:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What one Slack message of a reply shows: the body, our own note below it, a button."""
+    """What one Slack message of a reply shows: the body, our own note below it, and buttons."""
 
     body: str = ""
     note: str = ""
-    button: Button | None = None
+    buttons: tuple[Button, ...] = ()
     style: Style = Style.MARKDOWN

@@ -216,7 +216,7 @@ class Stage:
 
     @property
     def has_button(self) -> bool:
-        return self.channel.shown[max(self.channel.shown)].button is not None
+        return self.channel.shown[max(self.channel.shown)].buttons != ()
 
 
 def said(*contents: str, **last: Any) -> list[Step]:

@@ -25,6 +25,7 @@ from tests.fakes import THREAD, Channel, Posted, SplitEvery, at_once, forget, si
 from tests.virtual_time import in_virtual_time
 
 BUTTON = Button("try_again", "Try again", "turn-1")
+SECOND = Button("show", "Show", "turn-1")
 
 
 def open_reply(
@@ -151,14 +152,15 @@ async def test_a_long_answer_goes_on_in_further_parts_and_nothing_is_lost() -> N
 
 
 @in_virtual_time
-async def test_a_note_and_a_button_stand_below_the_partial_text_in_the_last_part_only() -> None:
+async def test_a_note_and_the_buttons_stand_below_the_partial_text_in_the_last_part_only() -> None:
     channel = Channel()
     async with open_reply(channel) as reply:
-        await reply.finish("x" * 250, "The answer was cut off here.", BUTTON)
+        await reply.finish("x" * 250, "The answer was cut off here.", BUTTON, SECOND)
 
     *earlier, last = (channel.shown[ts] for ts in sorted(channel.shown))
-    assert (last.body, last.note, last.button) == ("x" * 50, "The answer was cut off here.", BUTTON)
-    assert all(not view.note and view.button is None for view in earlier)
+    assert (last.body, last.note) == ("x" * 50, "The answer was cut off here.")
+    assert last.buttons == (BUTTON, SECOND)
+    assert all(not view.note and not view.buttons for view in earlier)
 
 
 @in_virtual_time
@@ -323,7 +325,7 @@ async def test_plain_text_keeps_its_button_unless_slack_refuses_that_too() -> No
 
         [view] = channel.shown.values()
         assert (view.style, view.body, view.note) == (Style.PLAIN, "half", "cut off")
-        assert view.button == (BUTTON if refusals == 1 else None)
+        assert view.buttons == ((BUTTON,) if refusals == 1 else ())
 
 
 @in_virtual_time
@@ -492,4 +494,4 @@ async def test_a_button_can_be_pressed_from_the_moment_it_is_shown() -> None:
         await finishing
 
     assert shown_while_it_runs == View("half of", "It broke off.")
-    assert channel.shown[before.reply_ts[0]] == View("half of", "It broke off.", again)
+    assert channel.shown[before.reply_ts[0]] == View("half of", "It broke off.", (again,))

@@ -37,7 +37,10 @@ def open_reply(
 
 
 def buttons(channel: Channel) -> list[Button | None]:
-    return [channel.shown[ts].button for ts in sorted(channel.shown)]
+    """The button of each part, of which none has two."""
+    shown = [channel.shown[ts].buttons for ts in sorted(channel.shown)]
+    assert all(len(of_part) < 2 for of_part in shown)
+    return [of_part[0] if of_part else None for of_part in shown]
 
 
 @in_virtual_time

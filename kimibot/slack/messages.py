@@ -105,7 +105,7 @@ def _content(view: View) -> dict[str, Any]:
         note = plain(view.note)[: MOST_TEXT_CHARACTERS - len(view.body) - 2]
         text = "\n\n".join(text for text in (view.body, note) if text)
         return (
-            {"text": text, "blocks": _plain_blocks(view, text)} if view.button else {"text": text}
+            {"text": text, "blocks": _plain_blocks(view, text)} if view.buttons else {"text": text}
         )
     text = notification(view.body or view.note)
     return {"text": text, "blocks": _blocks(view)}
@@ -117,18 +117,18 @@ def _blocks(view: View) -> list[dict[str, Any]]:
         blocks.append({"type": "markdown", "text": view.body})
     if view.note:
         blocks.append(_note(view.note))
-    if view.button:
-        blocks.append(_actions(view.button))
+    if view.buttons:
+        blocks.append(_actions(view.buttons))
     return blocks
 
 
 def _plain_blocks(view: View, text: str) -> list[dict[str, Any]]:
-    """A button needs blocks; these are the simplest that there are."""
+    """Buttons need blocks; these are the simplest that there are."""
     sections = [
         {"type": "section", "text": {"type": "mrkdwn", "text": piece, "verbatim": True}}
         for piece in _pieces(text)
     ]
-    return [*sections, _actions(view.button)] if view.button else sections
+    return [*sections, _actions(view.buttons)]
 
 
 def _pieces(text: str) -> Iterator[str]:
@@ -141,14 +141,17 @@ def _pieces(text: str) -> Iterator[str]:
     yield text
 
 
-def _actions(button: Button) -> dict[str, Any]:
-    element = {
-        "type": "button",
-        "text": {"type": "plain_text", "text": button.label},
-        "action_id": button.action,
-        "value": button.value,
-    }
-    return {"type": "actions", "elements": [element]}
+def _actions(buttons: Sequence[Button]) -> dict[str, Any]:
+    elements = [
+        {
+            "type": "button",
+            "text": {"type": "plain_text", "text": button.label},
+            "action_id": button.action,
+            "value": button.value,
+        }
+        for button in buttons
+    ]
+    return {"type": "actions", "elements": elements}
 
 
 def _note(note: str) -> dict[str, Any]:

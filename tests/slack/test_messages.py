@@ -24,7 +24,7 @@ from kimibot.slack.messages import SlackMessages
 from kimibot.slack.web_api import WebApi, open_web_api
 from kimibot.views import Button, Style, View
 
-VIEW = View("It **copies** the list.", "a note", Button("try_again", "Try again", "turn-1"))
+VIEW = View("It **copies** the list.", "a note", (Button("try_again", "Try again", "turn-1"),))
 
 
 @dataclass
@@ -67,6 +67,17 @@ async def test_a_part_is_posted_into_the_thread_with_its_blocks_and_a_short_text
         assert [block["type"] for block in message["blocks"]] == ["markdown", "context", "actions"]
         assert message["text"]
         assert await s.slack.complaints() == []
+
+
+@pytest.mark.parametrize("style", Style)
+async def test_several_buttons_stand_side_by_side(style: Style) -> None:
+    buttons = (Button("first", "First", "turn-1"), Button("second", "Second", "turn-1"))
+    async with scene() as s:
+        await s.post(View("text", buttons=buttons, style=style))
+
+        message = (await s.slack.thread(s.thread.channel, s.thread.root_ts))[-1]
+        elements = message["blocks"][-1]["elements"]
+        assert [one["action_id"] for one in elements] == ["first", "second"]
 
 
 async def test_nothing_that_we_post_may_unfurl() -> None:
