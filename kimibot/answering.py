@@ -6,12 +6,13 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import Protocol
 
 from kimibot import texts
+from kimibot.allowance import DailyLimits
 from kimibot.answers import Answer
 from kimibot.asking import Asking, Model, is_same_model, notes
 from kimibot.attempt import Attempt
@@ -27,6 +28,7 @@ from kimibot.errors import (
     SlackError,
     StorageError,
 )
+from kimibot.granting import DailyTokens, Denied, Granting
 from kimibot.lease import Lease
 from kimibot.live_reply import LiveReply
 from kimibot.recalling import Recalling, Rows, Sources
@@ -73,10 +75,12 @@ class Replies(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a turn may use: tokens to read, and how old an ask may be when its turn comes."""
+    """What a turn may use: tokens to read, how old an ask may be when its turn comes, and what
+    of each day's tokens."""
 
     budget_tokens: int
     max_ask_age_seconds: float
+    daily: DailyLimits = field(default_factory=DailyLimits)
 
 
 class Answering:
@@ -89,6 +93,7 @@ class Answering:
         model: Model,
         workspace: Workspace,
         replies: Replies,
+        daily_tokens: DailyTokens,
         system_prompt: str,
         limits: Limits,
         now: Callable[[], datetime],
@@ -104,7 +109,10 @@ class Answering:
             is_same_model=partial(is_same_model, model),
             now=now,
         )
-        self._asking = Asking(model, self._recalling, budget_tokens=limits.budget_tokens, now=now)
+        self._granting = Granting(daily_tokens, limits.daily, now)
+        self._asking = Asking(
+            model, self._recalling, self._granting, budget_tokens=limits.budget_tokens, now=now
+        )
         self._closing = Closing(workspace, max_ask_age_seconds=limits.max_ask_age_seconds, now=now)
         self._now = now
 
@@ -183,6 +191,8 @@ class Answering:
                 await self._answer(attempt, reply)
         except StopRequested as request:
             await self._closing.stop(attempt, reply, request.stop)
+        except Denied as denied:
+            await self._closing.refuse(attempt, reply, denied.denial)
         except KimiError as error:
             await self._closing.explain(attempt, reply, error)
         except asyncio.CancelledError as error:
@@ -199,14 +209,15 @@ class Answering:
         """The happy path: recall, stream, show the whole of it."""
         answer = await attempt.signal.unless_requested(self._recall_and_ask(attempt, reply))
         attempt.succeed(answer)
-        await reply.finish(attempt.text, "\n".join(attempt.notes + notes(answer)))
+        told = attempt.notes + notes(attempt) + await self._granting.last_words(attempt)
+        await reply.finish(attempt.text, "\n".join(told))
 
     async def _recall_and_ask(self, attempt: Attempt, reply: LiveReply) -> Answer:
         return await self._asking.ask(attempt, reply, await self._recalling.recall(attempt))
 
     def _ending(self, attempt: Attempt) -> Ending:
         model = self._model
-        return attempt.ending(model.provider, model.model, model.effort)
+        return attempt.ending(model.provider, model.model, model.effort, self._now().date())
 
 
 def _beginning_of(turn: Turn, part_texts: Sequence[str]) -> str:

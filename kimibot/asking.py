@@ -12,7 +12,8 @@ from kimibot.answers import Answer, ChatMessage, Delta, Retry
 from kimibot.assembling import Assembling
 from kimibot.attempt import Attempt
 from kimibot.conversation import Remembered
-from kimibot.errors import ContextTooLong, NoText
+from kimibot.errors import ContextTooLong, KimiError, NoFirstEvent, NoText
+from kimibot.granting import Granting
 from kimibot.live_reply import LiveReply
 from kimibot.recalling import Recalling
 from kimibot.turns import Claim
@@ -53,12 +54,14 @@ class Asking:
         self,
         model: Model,
         recalling: Recalling,
+        granting: Granting,
         *,
         budget_tokens: int,
         now: Callable[[], datetime],
     ) -> None:
         self._model = model
         self._recalling = recalling
+        self._granting = granting
         self._budget_tokens = budget_tokens
         self._now = now
 
@@ -67,7 +70,8 @@ class Asking:
     ) -> Answer:
         """The whole answer, shown while it grows.
 
-        A thread that is too long and an answer without text get a second try. Raises KimiError.
+        A thread that is too long and an answer without text get a second try. Raises KimiError, and
+        Denied when no more tokens may be used today.
         """
         budget_tokens = self._budget_tokens
         try:
@@ -89,26 +93,46 @@ class Asking:
         max_completion_tokens: int | None = None,
     ) -> Answer:
         attempt.reading = await self._recalling.read(attempt.claim, remembered, budget_tokens)
-        async with self._model.stream(
-            attempt.reading.messages,
-            max_completion_tokens=max_completion_tokens,
-            on_retry=lambda retry: reply.say(texts.retrying(retry)),
-            on_wait=lambda ahead: reply.wait_as(texts.waiting(ahead)),
-        ) as deltas:
-            async for delta in deltas:
-                attempt.add(delta, self._now())
-                reply.show(attempt.text)
+        wanted_tokens = max_completion_tokens or self._model.max_completion_tokens
+        await self._show_stream(attempt, reply, await self._granting.grant(attempt, wanted_tokens))
         answer = attempt.assembling.finish()
         if not attempt.text and answer.finish_reason != "content_filter":
             raise NoText(code=answer.finish_reason or "", trace_id=answer.trace_id)
         return answer
 
+    async def _show_stream(
+        self, attempt: Attempt, reply: LiveReply, max_completion_tokens: int
+    ) -> None:
+        """What was refused, or never began for want of a place, has used no tokens."""
+        assert attempt.reading is not None
+        sent = attempt.spending.send(attempt.reading.messages, attempt.assembling)
 
-def notes(answer: Answer) -> list[str]:
-    """Why a finished answer is not the whole answer."""
-    if answer.finish_reason == "length":
+        def on_wait(ahead: int) -> None:
+            sent.counts = ahead == 0
+            reply.wait_as(texts.waiting(ahead))
+
+        try:
+            async with self._model.stream(
+                attempt.reading.messages,
+                max_completion_tokens=max_completion_tokens,
+                on_retry=lambda retry: reply.say(texts.retrying(retry)),
+                on_wait=on_wait,
+            ) as deltas:
+                sent.has_begun = True
+                async for delta in deltas:
+                    attempt.add(delta, self._now())
+                    reply.show(attempt.text)
+        except KimiError as error:
+            sent.counts = sent.has_begun or isinstance(error, NoFirstEvent)
+            raise
+
+
+def notes(attempt: Attempt) -> list[str]:
+    """Why a finished answer is not the whole answer; a daily limit has words of its own."""
+    reason = attempt.answer.finish_reason if attempt.answer else None
+    if reason == "length" and attempt.cut_by is None:
         return [texts.REACHED_LIMIT]
-    return [texts.DECLINED] if answer.finish_reason == "content_filter" else []
+    return [texts.DECLINED] if reason == "content_filter" else []
 
 
 def is_same_model(model: Model, claim: Claim) -> bool:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 
+from kimibot.allowance import Limit
 from kimibot.answers import Answer, Delta
 from kimibot.assembling import Assembling
 from kimibot.history import Reading
 from kimibot.lease import Lease
+from kimibot.spending import Spending
 from kimibot.stop_signal import StopSignal
 from kimibot.turns import Claim, Ending, Outcome, Stop, StopCause, Turn
 
@@ -23,6 +25,8 @@ class Attempt:
     signal: StopSignal
     assembling: Assembling = field(default_factory=Assembling)
     reading: Reading | None = None
+    spending: Spending = field(default_factory=Spending)
+    cut_by: Limit | None = None
     earlier: Answer | None = None
     notes: list[str] = field(default_factory=list)
     outcome: Outcome = Outcome.FAILED
@@ -100,6 +104,11 @@ class Attempt:
         self.fail(error_code, self.turn.id)
         self.left_open = (*self.left_open, *(t.id for t in spared if t.id not in self.left_open))
 
+    def refuse(self, spared: Collection[Turn], error_code: str) -> None:
+        """As `fail_without`, but not for a fault: there may be no answer now."""
+        self.fail_without(spared, error_code)
+        self.outcome = Outcome.REFUSED
+
     def stop(self, stop: Stop) -> None:
         """The turn ends as it stands. What was taken out of the thread is not kept either."""
         self.outcome = Outcome.STOPPED
@@ -115,7 +124,7 @@ class Attempt:
         self.answer = None
         self.trace_id = self._own_trace_id()
 
-    def ending(self, provider: str, model: str, effort: str) -> Ending:
+    def ending(self, provider: str, model: str, effort: str, day: date) -> Ending:
         return Ending(
             outcome=self.outcome,
             answer=self.answer,
@@ -132,6 +141,8 @@ class Attempt:
             last_delta_at=self.last_delta_at,
             left_open=self.left_open,
             complete_at=self.complete_at,
+            used=self.spending.used,
+            day=day,
         )
 
     def _not_stopped_with_it(self, stop: Stop) -> tuple[str, ...]:

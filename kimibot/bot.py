@@ -15,6 +15,7 @@ from slack_bolt.async_app import AsyncApp
 from kimibot import texts
 from kimibot.accepting import Accepting
 from kimibot.addressing import FollowUps
+from kimibot.allowance import DailyLimits
 from kimibot.answering import Answering, Limits
 from kimibot.buttons import Buttons
 from kimibot.conversation import Thread, Us
@@ -38,6 +39,7 @@ from kimibot.slack.workspace import SlackWorkspace
 from kimibot.stopping import Stopping
 from kimibot.storage.engine import Database
 from kimibot.storage.stop_store import StopStore
+from kimibot.storage.usage_store import UsageStore
 from kimibot.views import Button
 from kimibot.worker import Worker
 
@@ -111,6 +113,7 @@ def _answering(settings: Settings, edges: Edges) -> Answering:
         model=edges.kimi,
         workspace=workspace,
         replies=partial(_open_reply, edges, 2 * settings.slack_timeout_seconds),
+        daily_tokens=UsageStore(edges.database),
         system_prompt=_system_prompt(settings),
         limits=_limits(settings),
         now=utc_now,
@@ -212,6 +215,7 @@ def _limits(settings: Settings) -> Limits:
     return Limits(
         budget_tokens=max(for_reading, settings.kimi_context_tokens // 4),
         max_ask_age_seconds=settings.max_ask_age_seconds,
+        daily=DailyLimits(settings.daily_tokens_per_person, settings.daily_tokens_per_workspace),
     )
 
 

@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,6 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_doctor(commands)
     _add_database(commands)
     _add_trace(commands)
+    _add_usage(commands)
     return parser
 
 
@@ -123,6 +125,16 @@ def _add_trace(commands: Any) -> None:
         help="a trace id, completion id, event id or turn id, or the link to a message in Slack",
     )
     command.set_defaults(command=_trace)
+
+
+def _add_usage(commands: Any) -> None:
+    text = "Print how many tokens were used, by day (UTC), person and channel."
+    command = commands.add_parser("usage", help=text, description=text)
+    command.add_argument(
+        "--days", type=_days, default=7, help="so many days, today included (default: 7)"
+    )
+    command.add_argument("--json", action="store_true", help="as JSON instead of a table")
+    command.set_defaults(command=_usage)
 
 
 def _run_bot(_options: argparse.Namespace) -> int:
@@ -209,6 +221,20 @@ async def _traced(url: SecretStr, sought: str) -> bool:
         return await trace(database, sought, partial(print, flush=True))
 
 
+def _usage(options: argparse.Namespace) -> int:
+    url = load_database_url(os.environ, DOTENV)
+    return _run(_reported(url, options.days, as_json=options.json))
+
+
+async def _reported(url: SecretStr, days: int, *, as_json: bool) -> int:
+    from kimibot.reporting import report
+
+    today, say = datetime.now(UTC).date(), partial(print, flush=True)
+    async with _opened(url, alone=False) as database:
+        await report(database, days=days, today=today, as_json=as_json, say=say)
+    return 0
+
+
 @asynccontextmanager
 async def _opened(url: SecretStr, *, alone: bool) -> AsyncIterator[Database]:
     """The database while the block runs. Raises BadSettings for a URL that can't be used."""
@@ -263,6 +289,12 @@ def _sought(text: str) -> str:
 def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > 65_535:
         raise argparse.ArgumentTypeError("should be a whole number from 0 to 65535")
+    return int(text)
+
+
+def _days(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 3_660:
+        raise argparse.ArgumentTypeError("should be a whole number from 1 to 3660")
     return int(text)
 
 

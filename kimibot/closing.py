@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Protocol
 
 from kimibot import texts
+from kimibot.allowance import Denial, Whose
 from kimibot.attempt import Attempt
 from kimibot.errors import KimiError, SlackError
 from kimibot.live_reply import LiveReply
@@ -87,6 +88,20 @@ class Closing:
         attempt.fail_without([t for t in others if not has_failed_too_often(t)], "interrupted")
         note = texts.with_trace(texts.GIVEN_UP, attempt.turn.id)
         await reply.finish(attempt.text_to_keep, note, _try_again(attempt.turn))
+
+    async def refuse(self, attempt: Attempt, reply: LiveReply, denial: Denial) -> None:
+        """The day's tokens are used up, or may all be needed by what runs.
+
+        Where they are the asker's own, what others have asked meanwhile is answered.
+        """
+        limit, others = denial.limit, attempt.claim.turns[1:]
+        is_own = limit.whose is Whose.PERSON
+        spared = [turn for turn in others if is_own and turn.asker != attempt.turn.asker]
+        attempt.refuse(spared, "daily_tokens")
+        text = (
+            texts.in_use(limit) if denial.is_for_now else texts.used_up(limit, self._now().date())
+        )
+        await reply.finish(attempt.text_to_keep, text)
 
     async def explain(self, attempt: Attempt, reply: LiveReply, error: KimiError) -> None:
         """Kimi failed: what there is of the answer stays, our words go below it."""

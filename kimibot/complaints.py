@@ -68,7 +68,7 @@ def _name_as_set(name: str, values: Mapping[str, str]) -> str:
 def _expected(field: FieldInfo, details: ErrorDetails) -> str:
     if details["type"] == "value_error":
         return str(details["ctx"]["error"])
-    if field.annotation in (int, float):
+    if field.annotation in (int, int | None, float):
         return _expected_number(field)
     return details["msg"].removeprefix("Input ")
 
@@ -80,7 +80,7 @@ def _expected_number(field: FieldInfo) -> str:
         for name in ("gt", "ge", "le")
         if hasattr(one, name)
     }
-    kind = "a whole number" if field.annotation is int else "a number of seconds"
+    kind = "a number of seconds" if field.annotation is float else "a whole number"
     low = f"from {limits['ge']} to" if "ge" in limits else f"above {limits['gt']} and up to"
     return f"should be {kind} {low} {limits['le']}"
 

@@ -158,7 +158,7 @@ def _without_open_calls(said: Sequence[ChatMessage]) -> list[ChatMessage]:
 
 def _newest_within(budget_tokens: int, said: Sequence[ChatMessage]) -> Sequence[ChatMessage]:
     """Leave out the oldest in whole steps until the rest fits; the newest always stays."""
-    sizes = [_size(message) for message in said]
+    sizes = [size(message) for message in said]
     excess = sum(sizes) - budget_tokens
     if excess <= 0:
         return said
@@ -173,7 +173,8 @@ def _newest_within(budget_tokens: int, said: Sequence[ChatMessage]) -> Sequence[
     return said[first:]
 
 
-def _size(message: ChatMessage) -> int:
+def size(message: ChatMessage) -> int:
+    """The same for a message, with all that it is sent with."""
     return tokens("".join(str(value) for value in message.values() if value))
 
 

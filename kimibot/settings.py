@@ -26,6 +26,7 @@ from kimibot.kimi import providers
 
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 Tokens = Annotated[int, Field(ge=1, le=1_048_576)]
+MOST_DAILY_TOKENS = 1_000_000_000_000
 UpperCase = BeforeValidator(str.upper)
 LowerCase = BeforeValidator(str.lower)
 
@@ -67,6 +68,12 @@ class Settings(BaseModel):
     instructions: str = Field("", alias="KIMIBOT_INSTRUCTIONS")
     follow_ups: Annotated[Literal["auto", "always", "mention"], LowerCase] = Field(
         "auto", alias="KIMIBOT_FOLLOW_UPS"
+    )
+    daily_tokens_per_person: int | None = Field(
+        None, ge=1, le=MOST_DAILY_TOKENS, alias="KIMIBOT_DAILY_TOKENS_PER_PERSON"
+    )
+    daily_tokens_per_workspace: int | None = Field(
+        None, ge=1, le=MOST_DAILY_TOKENS, alias="KIMIBOT_DAILY_TOKENS_PER_WORKSPACE"
     )
     drain_seconds: float = Field(25, ge=0, le=3_600, alias="KIMIBOT_DRAIN_SECONDS")
     max_ask_age_seconds: Seconds = Field(1_800, alias="KIMIBOT_MAX_ASK_AGE")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
 
+from kimibot.allowance import Limit, Whose
 from kimibot.answers import Retry
 from kimibot.errors import (
     AccountExhausted,
@@ -93,6 +95,54 @@ def failure(error: KimiError, trace_id: str) -> Note:
     limit = error.limit_seconds
     text = text.format(in_time="in time" if limit is None else f"within {limit:g} s")
     return Note(with_trace(text, trace_id), can_retry)
+
+
+def used_up(limit: Limit, day: date) -> str:
+    """Why there is no answer on this day (UTC): the limit, and when it begins anew."""
+    if limit.whose is Whose.PERSON:
+        told = f"You have used your {limit.tokens:,} tokens for today"
+    else:
+        told = f"This workspace has used its {limit.tokens:,} tokens for today"
+    return f"{told}, so I can't answer this now. The count starts again {_end_of(day)}."
+
+
+def in_use(limit: Limit) -> str:
+    """Why there is no answer just now: what runs may need all that is left."""
+    if limit.whose is Whose.PERSON:
+        return (
+            f"My other answers to you may need the rest of your {limit.tokens:,} tokens for "
+            "today. Please ask again when they are done."
+        )
+    return (
+        f"The answers that I am writing may need the rest of this workspace's {limit.tokens:,} "
+        "tokens for today. Please ask again in a minute."
+    )
+
+
+def nearly_used_up(limit: Limit, day: date) -> str:
+    """The warning, once a day."""
+    whose = "You have" if limit.whose is Whose.PERSON else "This workspace has"
+    numbers = f"{limit.taken.used:,} of {limit.tokens:,} tokens for today"
+    return f"{whose} used {numbers}. The count starts again {_end_of(day)}."
+
+
+def reached_daily_limit(limit: Limit, day: date) -> str:
+    """What stands below an answer that was allowed fewer tokens than it needed."""
+    whose = "your" if limit.whose is Whose.PERSON else "this workspace's"
+    return (
+        f"The answer ends here: it has reached the end of {whose} {limit.tokens:,} tokens for "
+        f"today. The count starts again {_end_of(day)}."
+    )
+
+
+def _end_of(day: date) -> str:
+    """Midnight after the day (UTC), in the reader's own time zone where Slack shows it.
+
+    https://docs.slack.dev/messaging/formatting-message-text#date-formatting
+    """
+    end = datetime.combine(day + timedelta(days=1), time(), UTC)
+    shown = "{date_short_pretty} at {time}"
+    return f"<!date^{int(end.timestamp())}^{shown}|at {end:%H:%M} UTC>"
 
 
 def with_trace(text: str, trace_id: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
 
 from kimibot.answers import Answer
@@ -87,12 +87,34 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class Used:
+    """Tokens that a turn has used. Those from the model's cache are prompt tokens too."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """What counts against a limit."""
+        return self.prompt_tokens + self.completion_tokens
+
+    def __add__(self, other: Used) -> Used:
+        return Used(
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.cached_tokens + other.cached_tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Ending:
     """How a turn ended, and all that is to be kept of it.
 
     `answer` is what the model said, also where it was cut short; `reply_ts` the parts in the
     thread. `first_delta_at` and `last_delta_at` are None where no delta came. The claim's other
-    turns are merged into this one, except those in `left_open`, which are queued again.
+    turns are merged into this one, except those in `left_open`, which are queued again. `used`
+    is None where the model has not worked for the turn, and `day` the day (UTC) that it counts for.
     """
 
     outcome: Outcome
@@ -110,3 +132,5 @@ class Ending:
     last_delta_at: datetime | None = None
     complete_at: datetime | None = None
     left_open: tuple[str, ...] = ()
+    used: Used | None = None
+    day: date | None = None

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 
+from kimibot.allowance import DailyLimits, Denial, Grant, Limit, Request, Standing, Taken, decide
 from kimibot.conversation import Thread
-from kimibot.errors import MessageGone, SlackError
+from kimibot.errors import DatabaseUnavailable, MessageGone, SlackError
+from kimibot.turns import Claim, Used
 from kimibot.views import Cut, Part, Style, View
 
 THREAD = Thread(team="T0TEAM", channel="C0DEV", root_ts="1700000000.000100")
@@ -99,6 +102,29 @@ class Channel:
     def bodies(self) -> list[str]:
         """What the parts show, oldest first."""
         return [self.shown[ts].body for ts in sorted(self.shown)]
+
+
+@dataclass
+class DailyTokens:
+    """The day's tokens; what the turn itself has used comes on top of what is `taken`."""
+
+    taken: Standing = field(default_factory=lambda: Standing(Taken(), Taken()))
+    warns_of: Limit | None = None
+    is_away: bool = False
+    asked: list[tuple[Request, Used]] = field(default_factory=list)
+
+    async def grant(
+        self, claim: Claim, day: date, limits: DailyLimits, wanted: Request, used: Used
+    ) -> Grant | Denial:
+        self.asked.append((wanted, used))
+        return decide(limits, self.taken.plus(used.tokens), wanted)
+
+    async def warning(
+        self, claim: Claim, day: date, limits: DailyLimits, used: Used
+    ) -> Limit | None:
+        if self.is_away:
+            raise DatabaseUnavailable("away")
+        return self.warns_of
 
 
 @dataclass(frozen=True)

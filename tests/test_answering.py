@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from kimibot import texts
+from kimibot.allowance import DailyLimits
 from kimibot.answering import DRAINING, Answering, Limits
 from kimibot.answers import ChatMessage, Delta, Retry
 from kimibot.conversation import Message, Remembered, Speaker, Thread
@@ -43,7 +44,7 @@ from kimibot.reply_parts import Sure
 from kimibot.stop_signal import StopSignal
 from kimibot.turns import Claim, Ending, Outcome, Turn
 from kimibot.views import Button, View
-from tests.fakes import THREAD, Channel, Posted, SplitEvery, sign
+from tests.fakes import THREAD, Channel, DailyTokens, Posted, SplitEvery, sign
 from tests.virtual_time import in_virtual_time
 
 AT = datetime(2026, 11, 30, 9, 12, tzinfo=UTC)
@@ -57,7 +58,10 @@ Step = Delta | KimiError | float
 
 @dataclass
 class Model:
-    """Plays one script for each request: deltas, waits in seconds, and at most one error."""
+    """Plays one script for each request: deltas, waits in seconds, and at most one error.
+
+    What is in `refusals` is raised before it begins.
+    """
 
     scripts: list[list[Step]]
     provider: str = "acedata"
@@ -69,6 +73,7 @@ class Model:
     budgets: list[int | None] = field(default_factory=list)
     retries: list[Retry] = field(default_factory=list)
     waits: list[int] = field(default_factory=list)
+    refusals: list[KimiError] = field(default_factory=list)
     open_streams: int = 0
 
     @asynccontextmanager
@@ -89,6 +94,8 @@ class Model:
         for ahead in self.waits:
             on_wait(ahead)
             await asyncio.sleep(60)
+        if self.refusals:
+            raise self.refusals.pop(0)
         self.open_streams += 1
         try:
             yield self._play(self.scripts.pop(0))
@@ -169,6 +176,8 @@ class Stage:
         self.model = Model(list(scripts))
         self.memory: Memory = parts.get("memory") or Memory()
         self.workspace = Workspace(self.channel)
+        self.daily_tokens = DailyTokens()
+        self.daily_limits = DailyLimits()
         self.now = AT
         self.signal = StopSignal(TURN.id)
 
@@ -178,8 +187,9 @@ class Stage:
             model=self.model,
             workspace=self.workspace,
             replies=partial(self._open_reply, Pacing()),
+            daily_tokens=self.daily_tokens,
             system_prompt="Be kind.",
-            limits=Limits(budget_tokens=2000, max_ask_age_seconds=1800),
+            limits=Limits(2000, max_ask_age_seconds=1800, daily=self.daily_limits),
             now=lambda: self.now,
         )
 
@@ -359,7 +369,7 @@ async def test_a_budget_spent_on_thinking_is_doubled_once() -> None:
 
     ending = await stage.answer()
 
-    assert stage.model.budgets == [None, 2000]
+    assert stage.model.budgets == [1000, 2000]
     assert stage.channel.bodies() == ["There."]
     assert ending.answer is not None
     assert "reasoning_content" not in ending.answer.raw

@@ -38,12 +38,20 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_refused("--help") == 0
 
     printed = capsys.readouterr().out
-    for command in ("run", "demo", "manifest", "doctor", "db", "trace"):
+    for command in ("run", "demo", "manifest", "doctor", "db", "trace", "usage"):
         assert f"\n    {command} " in printed
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["sing"], ["db"], ["manifest", "--http"], ["demo", "--port", "70000"]]
+    "arguments",
+    [
+        [],
+        ["sing"],
+        ["db"],
+        ["manifest", "--http"],
+        ["demo", "--port", "70000"],
+        ["usage", "--days", "0"],
+    ],
 )
 def test_arguments_that_make_no_command_are_refused(arguments: list[str]) -> None:
     assert run_refused(*arguments) == 2

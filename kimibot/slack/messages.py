@@ -8,7 +8,8 @@ from typing import Any
 from kimibot.conversation import Thread
 from kimibot.pacing import Pacing
 from kimibot.slack.inline import BREAK
-from kimibot.slack.markdown import notification, plain, unescape
+from kimibot.slack.markdown import notification, unescape
+from kimibot.slack.own_words import own_words, without_dates
 from kimibot.slack.web_api import WebApi
 from kimibot.views import Button, Style, View
 
@@ -76,7 +77,7 @@ class SlackMessages:
             channel=thread.channel,
             thread_ts=thread.root_ts,
             user=user,
-            text=plain(text),
+            text=own_words(text),
         )
 
 
@@ -102,12 +103,12 @@ def _content(view: View) -> dict[str, Any]:
     A text-only edit removes the blocks of a message; the short text never stands in for them.
     """
     if view.style is Style.PLAIN:
-        note = plain(view.note)[: MOST_TEXT_CHARACTERS - len(view.body) - 2]
+        note = own_words(view.note)[: MOST_TEXT_CHARACTERS - len(view.body) - 2]
         text = "\n\n".join(text for text in (view.body, note) if text)
         return (
             {"text": text, "blocks": _plain_blocks(view, text)} if view.buttons else {"text": text}
         )
-    text = notification(view.body or view.note)
+    text = notification(view.body or without_dates(view.note))
     return {"text": text, "blocks": _blocks(view)}
 
 
@@ -155,5 +156,5 @@ def _actions(buttons: Sequence[Button]) -> dict[str, Any]:
 
 
 def _note(note: str) -> dict[str, Any]:
-    text = plain(note)[:_NOTE_CHARACTERS]
+    text = own_words(note)[:_NOTE_CHARACTERS]
     return {"type": "context", "elements": [{"type": "mrkdwn", "text": text, "verbatim": True}]}

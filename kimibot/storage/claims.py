@@ -27,7 +27,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kimibot.conversation import Thread
 from kimibot.errors import ClaimLost
-from kimibot.storage import memory, stops
+from kimibot.storage import memory, stops, usage
 from kimibot.storage.columns import database_later, database_now
 from kimibot.storage.tables import ENDED, QUEUED, RUNNING, is_open, threads, turns
 from kimibot.turns import Claim, Ending, Outcome, Stop, StopCause, Turn
@@ -240,6 +240,7 @@ async def keep(
     stop_cause = await _end(connection, held, ending)
     if stop_cause != StopCause.REPLY_DELETED:
         await memory.keep_answer(connection, held, ending)
+    await usage.count(connection, held, ending)
     # Last, so that it sees every ask whose own try to claim met our lease.
     queued = await connection.execute(_FIND_QUEUED, {"in_thread": held.thread_id})
     if queued.first() is None:

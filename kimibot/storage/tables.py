@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy import (
     Boolean,
     Column,
+    Date,
     ForeignKey,
     Index,
     Insert,
@@ -150,6 +151,44 @@ stops = Table(
 A person's word counts for the asks before `ts` in the thread of `root_ts`, and without one for
 that person's own in the whole channel. A deletion counts for the ask with that very `ts`.
 """
+
+usage = Table(
+    "usage",
+    metadata,
+    Column("team", AnyText, nullable=False),
+    Column("day", Date, nullable=False),
+    Column("person", AnyText, nullable=False),
+    Column("channel", AnyText, nullable=False),
+    Column("turns", Integer, nullable=False),
+    Column("prompt_tokens", Number, nullable=False),
+    Column("completion_tokens", Number, nullable=False),
+    Column("cached_tokens", Number, nullable=False),
+    PrimaryKeyConstraint("team", "day", "person", "channel"),
+)
+"""What was used on a day (UTC): numbers alone, so they stay when what was said is forgotten."""
+
+holds = Table(
+    "holds",
+    metadata,
+    Column("thread_id", Number, ForeignKey("threads.id", ondelete="CASCADE"), primary_key=True),
+    Column("fence", Number, nullable=False),
+    Column("team", AnyText, nullable=False),
+    Column("person", AnyText, nullable=False),
+    Column("tokens", Number, nullable=False),
+)
+"""What running turns may still use. A hold counts while the claim with its fence is live."""
+
+usage_warnings = Table(
+    "usage_warnings",
+    metadata,
+    Column("team", AnyText, nullable=False),
+    Column("day", Date, nullable=False),
+    Column("person", AnyText, nullable=False),
+    Column("turn_id", Text, nullable=False),
+    PrimaryKeyConstraint("team", "day", "person"),
+)
+"""Who was warned on a day, and below which turn's answer: that one says so again when it is
+written anew."""
 
 
 def unless_there(table: Table) -> dict[str, Insert]:

@@ -144,6 +144,7 @@ def test_a_link_opens_elsewhere_and_tells_nobody() -> None:
         ("<!channel>", '<span class="mention is-loud">@channel</span>'),
         ("<mailto:a@b.c|a@b.c>", f'<a href="mailto:a@b.c" {ELSEWHERE}>a@b.c</a>'),
         ("*<@U0BO00001> you*", '<strong><span class="mention">@bo</span> you</strong>'),
+        ("<!date^1796083200^{time}|00:00 UTC>", "00:00 UTC"),
     ],
 )  # fmt: skip
 def test_mrkdwn_is_drawn(text: str, html: str) -> None:

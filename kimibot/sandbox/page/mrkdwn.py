@@ -74,6 +74,8 @@ def _drawn(token: re.Match[str], reader: Reader) -> str:
 
 
 def _target(target: str, label: str, reader: Reader) -> str:
+    if target.startswith("!date^"):
+        return escape(label, quote=False)
     if target[0] in "@#!":
         return reader.mention(target, label)
     return link(target, label or target.removeprefix("mailto:"))
