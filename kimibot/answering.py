@@ -29,6 +29,7 @@ from kimibot.errors import (
     StorageError,
 )
 from kimibot.granting import DailyTokens, Denied, Granting
+from kimibot.handles import below
 from kimibot.lease import Lease
 from kimibot.live_reply import LiveReply
 from kimibot.recalling import Recalling, Rows, Sources
@@ -96,6 +97,7 @@ class Answering:
         daily_tokens: DailyTokens,
         system_prompt: str,
         limits: Limits,
+        shows_reasoning: bool,
         now: Callable[[], datetime],
     ) -> None:
         self._memory = memory
@@ -114,6 +116,7 @@ class Answering:
             model, self._recalling, self._granting, budget_tokens=limits.budget_tokens, now=now
         )
         self._closing = Closing(workspace, max_ask_age_seconds=limits.max_ask_age_seconds, now=now)
+        self._shows_reasoning = shows_reasoning
         self._now = now
 
     async def answer(self, claim: Claim, lease: Lease, signal: StopSignal) -> Ending:
@@ -210,7 +213,8 @@ class Answering:
         answer = await attempt.signal.unless_requested(self._recall_and_ask(attempt, reply))
         attempt.succeed(answer)
         told = attempt.notes + notes(attempt) + await self._granting.last_words(attempt)
-        await reply.finish(attempt.text, "\n".join(told))
+        buttons = below(answer, attempt.turn.id, shows_reasoning=self._shows_reasoning)
+        await reply.finish(attempt.text, "\n".join(told), *buttons)
 
     async def _recall_and_ask(self, attempt: Attempt, reply: LiveReply) -> Answer:
         return await self._asking.ask(attempt, reply, await self._recalling.recall(attempt))

@@ -9,6 +9,9 @@ from typing import Any
 ChatMessage = Mapping[str, Any]
 """One element of Chat Completions' `messages`: role, content, and what else came with it."""
 
+REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_details")
+"""Where endpoints put the model's reasoning beside its content."""
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:
@@ -72,6 +75,17 @@ class Answer:
     completion_id: str = ""
     trace_id: str = ""
     raw: ChatMessage = field(default_factory=dict)
+
+
+def reasoning_in(raw: ChatMessage) -> str:
+    """The reasoning in an assistant message as it was received, or ""."""
+    for name in REASONING_FIELDS:
+        value = raw.get(name)
+        if isinstance(value, list):
+            value = "".join(str(part.get("text") or "") for part in value if isinstance(part, dict))
+        if isinstance(value, str) and value.strip():
+            return value
+    return ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ from kimibot.slack.app import Listeners, build_app
 from kimibot.slack.parts import part, settled
 from kimibot.slack.reactions import SlackReactions
 from kimibot.slack.socket import Hearing, Socket
+from kimibot.slack.whispers import SlackWhispers
 from kimibot.slack.workspace import SlackWorkspace
 from kimibot.stopping import Stopping
 from kimibot.storage.engine import Database
@@ -116,6 +117,7 @@ def _answering(settings: Settings, edges: Edges) -> Answering:
         daily_tokens=UsageStore(edges.database),
         system_prompt=_system_prompt(settings),
         limits=_limits(settings),
+        shows_reasoning=settings.show_reasoning == "ask",
         now=utc_now,
     )
 
@@ -131,15 +133,30 @@ def _app(settings: Settings, edges: Edges, worker: Worker, marks: Marks) -> Asyn
         background=edges.background,
     )
     accepting = _accepting(settings, edges, worker, stopping, marks)
-    buttons = Buttons(edges.store, whisper, worker.wake)
+    buttons = _buttons(settings, edges, worker)
     secret = settings.slack_signing_secret
     return build_app(
         edges.client,
         edges.us,
         listeners=Listeners(accepting.accept, stopping.deleted, stopping.reacted),
-        actions={texts.TRY_AGAIN: buttons.try_again, texts.STOP: stopping.pressed},
+        actions={
+            texts.TRY_AGAIN: buttons.try_again,
+            texts.SHOW_REASONING: buttons.show_reasoning,
+            texts.STOP: stopping.pressed,
+        },
         signing_secret=secret.get_secret_value() if secret and not settings.socket_mode else None,
         on_event=edges.metrics.event_came,
+    )
+
+
+def _buttons(settings: Settings, edges: Edges, worker: Worker) -> Buttons:
+    return Buttons(
+        edges.store,
+        whisper=edges.messages.whisper,
+        show=SlackWhispers(edges.web_api, edges.pacing).show_reasoning,
+        wake=worker.wake,
+        background=edges.background,
+        shows_reasoning=settings.show_reasoning == "ask",
     )
 
 

@@ -1,20 +1,29 @@
-"""What a press of our buttons does: who may, then the row, then the worker."""
+"""What a press of our buttons does: who may, then the row, then the worker or the person."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from kimibot import texts
+from kimibot.answers import ChatMessage, reasoning_in
+from kimibot.background import Background
 from kimibot.conversation import Thread
+from kimibot.errors import SlackError
+
+log = logging.getLogger(__name__)
 
 
 class Asks(Protocol):
-    """The rows behind the buttons. Both raise DatabaseUnavailable."""
+    """The rows behind the buttons. All raise DatabaseUnavailable."""
 
     async def turn_owner(self, turn_id: str) -> tuple[Thread, str] | None: ...
 
     async def requeue(self, turn_id: str) -> int | None: ...
+
+    async def answer_to(self, turn_id: str) -> ChatMessage | None:
+        """The model's message as it was received, None where none is kept."""
 
 
 Whisper = Callable[[Thread, str, str], Awaitable[None]]
@@ -22,27 +31,64 @@ Whisper = Callable[[Thread, str, str], Awaitable[None]]
 
 
 class Buttons:
-    """The buttons' value is the turn's id, so they work on any replica and after a restart."""
+    """The buttons' value is the turn's id, so they work on any replica and after a restart.
+
+    `whisper` says our own words, `show` what the model wrote, however long.
+    """
 
     def __init__(
         self,
         asks: Asks,
+        *,
         whisper: Whisper,
+        show: Whisper,
         wake: Callable[[int], None],
+        background: Background,
+        shows_reasoning: bool,
     ) -> None:
         self._asks = asks
         self._whisper = whisper
+        self._show = show
         self._wake = wake
+        self._background = background
+        self._shows_reasoning = shows_reasoning
 
     async def try_again(self, turn_id: str, user: str) -> None:
         """Queue a failed turn once more, for the one who asked; a second press does nothing."""
-        owner = await self._asks.turn_owner(turn_id)
-        if owner is None:
-            return
-        thread, asker = owner
-        if user != asker:
-            await self._whisper(thread, user, texts.NOT_YOURS)
+        if await self._thread_for_asker(turn_id, user) is None:
             return
         thread_id = await self._asks.requeue(turn_id)
         if thread_id is not None:
             self._wake(thread_id)
+
+    async def show_reasoning(self, turn_id: str, user: str) -> None:
+        """Show the reasoning behind an answer to the one who asked, if the operator allows it."""
+        thread = await self._thread_for_asker(turn_id, user)
+        if thread is None:
+            return
+        if not self._shows_reasoning:
+            await self._whisper(thread, user, texts.REASONING_OFF)
+            return
+        reasoning = reasoning_in(await self._asks.answer_to(turn_id) or {})
+        if reasoning:
+            self._background.start(self._show_if_possible(thread, user, reasoning))
+        else:
+            await self._whisper(thread, user, texts.REASONING_GONE)
+
+    async def _thread_for_asker(self, turn_id: str, user: str) -> Thread | None:
+        """The turn's thread, if it is the asker who has pressed; others are told."""
+        owner = await self._asks.turn_owner(turn_id)
+        if owner is None:
+            return None
+        thread, asker = owner
+        if user != asker:
+            await self._whisper(thread, user, texts.NOT_YOURS)
+            return None
+        return thread
+
+    async def _show_if_possible(self, thread: Thread, user: str, text: str) -> None:
+        """In the background: Slack wants the press acknowledged before long texts are shown."""
+        try:
+            await self._show(thread, user, text)
+        except SlackError as error:
+            log.info("reasoning not shown: %s", error, extra={"channel": thread.channel})

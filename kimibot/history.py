@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from kimibot.answers import ChatMessage
+from kimibot.answers import REASONING_FIELDS, ChatMessage
 from kimibot.conversation import Placed, Remembered, Speaker
 
 CUT_OFF = "[cut off]"
@@ -21,7 +21,6 @@ TRIM_STEP = 0.4
 """The oldest part is left out in steps of this share of the budget, so that the beginning of the
 request stays the same over many turns."""
 
-_REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_details")
 _PERSON = re.compile(r"<@([UW][A-Z0-9]{2,20})>")
 
 
@@ -125,7 +124,7 @@ def _chat_message(message: Remembered, sent: str | None, with_reasoning: bool) -
     if message.finish_reason in (None, "length", "content_filter"):
         return {"role": "assistant", "content": f"{raw.get('content') or ''}\n{CUT_OFF}".strip()}
     if not with_reasoning:
-        raw = {key: value for key, value in raw.items() if key not in _REASONING_FIELDS}
+        raw = {key: value for key, value in raw.items() if key not in REASONING_FIELDS}
     return raw
 
 

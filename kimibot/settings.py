@@ -75,6 +75,9 @@ class Settings(BaseModel):
     daily_tokens_per_workspace: int | None = Field(
         None, ge=1, le=MOST_DAILY_TOKENS, alias="KIMIBOT_DAILY_TOKENS_PER_WORKSPACE"
     )
+    show_reasoning: Annotated[Literal["off", "ask"], LowerCase] = Field(
+        "off", alias="KIMIBOT_SHOW_REASONING"
+    )
     drain_seconds: float = Field(25, ge=0, le=3_600, alias="KIMIBOT_DRAIN_SECONDS")
     max_ask_age_seconds: Seconds = Field(1_800, alias="KIMIBOT_MAX_ASK_AGE")
     lease_seconds: Seconds = Field(20, alias="KIMIBOT_LEASE_SECONDS")

@@ -27,6 +27,8 @@ from kimibot.errors import (
 
 TRY_AGAIN = "try_again"
 TRY_AGAIN_LABEL = "Try again"
+SHOW_REASONING = "show_reasoning"
+SHOW_REASONING_LABEL = "Show reasoning"
 STOP = "stop"
 STOP_LABEL = "Stop"
 
@@ -50,6 +52,9 @@ NOT_YOURS_TO_STOP = "Only the person who asked, or who takes part in the thread,
 YOUR_ANSWER_IS_READY = "your answer is ready."
 NO_ANSWER_YET = "I could not finish your answer: see above."
 NOT_YOURS = "Only the person who asked can do this."
+REASONING_OFF = "Kimi's reasoning is not shown here any more."
+REASONING_GONE = "I have not kept any reasoning for this answer."
+REASONING_IS_YOURS = "How Kimi came to its answer. Only you see this."
 CLOSED_THREAD = (
     "I could not answer you in <#{channel}>: Slack does not let me write there ({code})."
 )
@@ -61,6 +66,11 @@ class Note:
 
     text: str
     can_retry: bool
+
+
+def reasoning_left_out(characters: int) -> str:
+    """What stands below reasoning that is too long to be shown as a whole."""
+    return f"{REASONING_IS_YOURS} The rest of it, {characters:,} characters, is left out."
 
 
 def thinking(elapsed_seconds: float) -> str:

@@ -178,6 +178,7 @@ class Stage:
         self.workspace = Workspace(self.channel)
         self.daily_tokens = DailyTokens()
         self.daily_limits = DailyLimits()
+        self.shows_reasoning = False
         self.now = AT
         self.signal = StopSignal(TURN.id)
 
@@ -190,6 +191,7 @@ class Stage:
             daily_tokens=self.daily_tokens,
             system_prompt="Be kind.",
             limits=Limits(2000, max_ask_age_seconds=1800, daily=self.daily_limits),
+            shows_reasoning=self.shows_reasoning,
             now=lambda: self.now,
         )
 

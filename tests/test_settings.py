@@ -64,6 +64,11 @@ def test_everything_that_is_missing_is_named_at_once() -> None:
         ("PORT", "http", "PORT should be a whole number from 0 to 65535"),
         ("PORT", "70000", "PORT should be a whole number from 0 to 65535"),
         ("KIMI_CONCURRENCY", "0", "KIMI_CONCURRENCY should be a whole number from 1 to 1000"),
+        (
+            "KIMIBOT_DAILY_TOKENS_PER_PERSON",
+            "lots",
+            "KIMIBOT_DAILY_TOKENS_PER_PERSON should be a whole number from 1 to 1000000000000",
+        ),
         ("KIMI_IDLE_TIMEOUT", "nan", f"KIMI_IDLE_TIMEOUT should be {SECONDS}"),
         ("KIMI_IDLE_TIMEOUT", "0", f"KIMI_IDLE_TIMEOUT should be {SECONDS}"),
         ("KIMI_IDLE_TIMEOUT", "5m", f"KIMI_IDLE_TIMEOUT should be {SECONDS}"),

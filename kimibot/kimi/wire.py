@@ -6,14 +6,12 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kimibot.answers import ChatMessage, Delta, ToolCallPiece, Usage
+from kimibot.answers import REASONING_FIELDS, ChatMessage, Delta, ToolCallPiece, Usage
 from kimibot.errors import ContextTooLong
 from kimibot.kimi.surrogates import whole
 
 MAX_BODY_BYTES = 2 * 1024 * 1024
 """A longer request is refused by some endpoints and safe at none."""
-
-_REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_details")
 
 
 def request_body(
@@ -107,9 +105,9 @@ def _text(content: object) -> str:
 
 def _reasoning(said: Mapping[str, Any]) -> tuple[str, str | None]:
     """The first field that says something, else the first that is there: "" is received too."""
-    found = [(name, text) for name in _REASONING_FIELDS if (text := _thought(said.get(name)))]
-    empty = [(name, "") for name in _REASONING_FIELDS if said.get(name) == ""]
-    return (*found, *empty, (_REASONING_FIELDS[0], None))[0]
+    found = [(name, text) for name in REASONING_FIELDS if (text := _thought(said.get(name)))]
+    empty = [(name, "") for name in REASONING_FIELDS if said.get(name) == ""]
+    return (*found, *empty, (REASONING_FIELDS[0], None))[0]
 
 
 def _thought(value: object) -> str:

@@ -37,7 +37,7 @@ class SlackMessages:
             unfurl_links=False,
             unfurl_media=False,
             metadata=_metadata(turn_id, part),
-            **_content(view),
+            **content(view),
         )
         return str(answer["ts"])
 
@@ -47,7 +47,7 @@ class SlackMessages:
             "chat.update",
             channel=thread.channel,
             ts=ts,
-            **_content(view),
+            **content(view),
         )
 
     async def delete(self, thread: Thread, ts: str) -> None:
@@ -97,7 +97,7 @@ def _body_of(message: Mapping[str, Any]) -> str:
     return unescape("\n\n".join(texts)).replace(BREAK, "")
 
 
-def _content(view: View) -> dict[str, Any]:
+def content(view: View) -> dict[str, Any]:
     """Blocks, and the short text that notifications show; or plain text and nothing else.
 
     A text-only edit removes the blocks of a message; the short text never stands in for them.

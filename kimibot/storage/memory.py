@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import bindparam, delete, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from kimibot.answers import Answer, Usage
+from kimibot.answers import Answer, ChatMessage, Usage
 from kimibot.conversation import Message, Placed, Remembered, Speaker
 from kimibot.storage.tables import RUNNING, instead, messages, turns, unless_there
 from kimibot.turns import Claim, Ending
@@ -50,6 +50,16 @@ _PLACE = (
         messages.c.deleted_at.is_(None),
     )
     .values(place=bindparam("at_place"), sent=bindparam("as_sent"))
+)
+_ANSWER_TO = (
+    select(messages.c.raw)
+    .where(
+        messages.c.turn_id == bindparam("turn_id"),
+        messages.c.speaker == bindparam("us"),
+        messages.c.deleted_at.is_(None),
+    )
+    .order_by(messages.c.ts.desc())
+    .limit(1)
 )
 _FORGET_ANSWERS = delete(messages).where(
     messages.c.team == bindparam("team"),
@@ -137,6 +147,13 @@ async def place(connection: AsyncConnection, thread_id: int, placed: Sequence[Pl
     ]
     if rows:
         await connection.execute(_PLACE, rows)
+
+
+async def answer_to(connection: AsyncConnection, turn_id: str) -> ChatMessage | None:
+    """The model's message as it was received, None where none is kept."""
+    values = {"turn_id": turn_id, "us": Speaker.US.value}
+    raw: ChatMessage | None = (await connection.execute(_ANSWER_TO, values)).scalar_one_or_none()
+    return raw
 
 
 async def keep_answer(connection: AsyncConnection, claim: Claim, ending: Ending) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from uuid import uuid4
 
+from kimibot.answers import ChatMessage
 from kimibot.conversation import Accepted, Message, Remembered, Thread, ThreadFacts
 from kimibot.storage import asks, claims, memory, owners, stops
 from kimibot.storage.engine import Database
@@ -132,6 +133,11 @@ class Store:
         """The turn's thread and asker; None if there is no such turn."""
         async with self._database.reading(ACCEPT_SECONDS) as connection:
             return await asks.turn_owner(connection, turn_id)
+
+    async def answer_to(self, turn_id: str) -> ChatMessage | None:
+        """The model's message for a turn as it was received; None where none is kept."""
+        async with self._database.reading(ACCEPT_SECONDS) as connection:
+            return await memory.answer_to(connection, turn_id)
 
     async def open_asks(self) -> int:
         """How many asks have no outcome yet, waiting or running. Gives up after two seconds."""

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from kimibot.sandbox.kimi import Chunk
 from tests.whole_way.scene import DEV, body, note, open_scene
 
 CODE = "x = a && b\nif x < y:\n    print('C:\\\\Projects\\\\*', `_~|`)  # <T> & <!channel>"
@@ -120,26 +119,6 @@ async def test_odd_text_is_shown_and_never_empty(tmp_path: Path, text: str) -> N
         assert body(reply).strip()
         assert await s.slack.complaints() == []
         assert await s.slack.pings() == []
-
-
-async def test_reasoning_never_reaches_slack_on_any_path(tmp_path: Path) -> None:
-    async with open_scene(tmp_path, KIMI_MAX_RETRIES="0") as s:
-        hidden = Chunk(reasoning="CANARY thoughts ", wait_seconds=0.5)
-        leaked = Chunk(content="<think>CANARY tag</think>Fine.")
-        root = await s.ask("@kimibot hello")
-        await s.outcome(root)
-        s.kimi.play(hidden, leaked, hidden)
-        await s.ask("one", thread=root)
-        await s.outcome(root, count=2)
-        s.kimi.play(hidden, times=2)
-        await s.ask("two", thread=root)
-        await s.outcome(root, count=3)
-        await s.slack.fail("chat.update", "invalid_blocks", only_with="blocks", times=None)
-        s.kimi.play(hidden, "Plain.", hidden)
-        await s.ask("three", thread=root)
-        await s.outcome(root, count=4)
-
-        assert not [call for call in await s.slack.calls() if "CANARY" in str(call.arguments)]
 
 
 async def test_no_secret_and_no_word_of_the_conversation_is_in_the_log(

@@ -1,0 +1,16 @@
+"""Pure: what can be pressed below a whole answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kimibot import texts
+from kimibot.answers import Answer, reasoning_in
+from kimibot.views import Button
+
+
+def below(answer: Answer, turn_id: str, *, shows_reasoning: bool) -> Iterator[Button]:
+    """The buttons, in the order in which they stand. Each has the turn's id as its value, so that
+    it works on any replica and after a restart."""
+    if shows_reasoning and reasoning_in(answer.raw):
+        yield Button(texts.SHOW_REASONING, texts.SHOW_REASONING_LABEL, turn_id)
