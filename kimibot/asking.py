@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 from kimibot import texts
-from kimibot.answers import Answer, ChatMessage, Delta, Retry
+from kimibot.answers import Answer, ChatMessage, Delta, Retry, Usage
 from kimibot.assembling import Assembling
 from kimibot.attempt import Attempt
 from kimibot.conversation import Remembered
@@ -103,7 +103,10 @@ class Asking:
     async def _show_stream(
         self, attempt: Attempt, reply: LiveReply, max_completion_tokens: int
     ) -> None:
-        """What was refused, or never began for want of a place, has used no tokens."""
+        """What was refused, or never began for want of a place, has used no tokens.
+
+        An endpoint that goes on beyond the limit that it was given is not listened to any longer.
+        """
         assert attempt.reading is not None
         sent = attempt.spending.send(attempt.reading.messages, attempt.assembling)
 
@@ -122,9 +125,16 @@ class Asking:
                 async for delta in deltas:
                     attempt.add(delta, self._now())
                     reply.show(attempt.text)
+                    if _is_over(delta.usage, max_completion_tokens):
+                        attempt.assembling.add(Delta(finish_reason="length"))
+                        break
         except KimiError as error:
             sent.counts = sent.has_begun or isinstance(error, NoFirstEvent)
             raise
+
+
+def _is_over(usage: Usage | None, max_completion_tokens: int) -> bool:
+    return usage is not None and (usage.completion_tokens or 0) > max_completion_tokens
 
 
 def notes(attempt: Attempt) -> list[str]:

@@ -111,6 +111,28 @@ async def test_what_is_left_is_the_most_that_the_model_may_say() -> None:
 
 
 @in_virtual_time
+async def test_an_endpoint_that_goes_on_beyond_what_it_was_allowed_is_cut_off() -> None:
+    beyond = Delta(content="of it", usage=Usage(100, 4_001))
+    stage = limited([Delta(content="Half "), beyond, 600.0, *said("and more")], used=6_000)
+    stage.model.max_completion_tokens = 8_000
+
+    ending = await stage.answer()
+
+    assert stage.channel.bodies() == ["Half of it"]
+    assert "it has reached the end of your 10,000 tokens for today" in stage.note
+    assert (ending.used, stage.model.open_streams) == (Used(100, 4_001), 0)
+
+
+@in_virtual_time
+async def test_a_count_at_the_end_beyond_the_limit_leaves_a_whole_answer_whole() -> None:
+    stage = limited([*said("Because."), Delta(usage=Usage(100, 9_999))])
+
+    ending = await stage.answer()
+
+    assert (stage.note, ending.used) == ("", Used(100, 9_999))
+
+
+@in_virtual_time
 async def test_an_answer_that_needs_no_more_than_is_left_has_no_note() -> None:
     stage = limited(said("Because."), used=6_000)
     stage.model.max_completion_tokens = 8_000
