@@ -92,23 +92,28 @@ class Asking:
         budget_tokens: int,
         max_completion_tokens: int | None = None,
     ) -> Answer:
-        attempt.reading = await self._recalling.read(attempt.claim, remembered, budget_tokens)
+        reading = await self._recalling.read(attempt.claim, remembered, budget_tokens)
+        attempt.reading = reading
         wanted_tokens = max_completion_tokens or self._model.max_completion_tokens
-        await self._show_stream(attempt, reply, await self._granting.grant(attempt, wanted_tokens))
+        granted = await self._granting.grant(attempt, reading.messages, wanted_tokens)
+        await self._show_stream(attempt, reply, reading.messages, granted)
         answer = attempt.assembling.finish()
         if not attempt.text and answer.finish_reason != "content_filter":
             raise NoText(code=answer.finish_reason or "", trace_id=answer.trace_id)
         return answer
 
     async def _show_stream(
-        self, attempt: Attempt, reply: LiveReply, max_completion_tokens: int
+        self,
+        attempt: Attempt,
+        reply: LiveReply,
+        messages: Sequence[ChatMessage],
+        max_completion_tokens: int,
     ) -> None:
         """What was refused, or never began for want of a place, has used no tokens.
 
         An endpoint that goes on beyond the limit that it was given is not listened to any longer.
         """
-        assert attempt.reading is not None
-        sent = attempt.spending.send(attempt.reading.messages, attempt.assembling)
+        sent = attempt.spending.send(messages, attempt.assembling)
 
         def on_wait(ahead: int) -> None:
             sent.counts = ahead == 0
@@ -116,7 +121,7 @@ class Asking:
 
         try:
             async with self._model.stream(
-                attempt.reading.messages,
+                messages,
                 max_completion_tokens=max_completion_tokens,
                 on_retry=lambda retry: reply.say(texts.retrying(retry)),
                 on_wait=on_wait,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from typing import Protocol
 
 from kimibot import texts
 from kimibot.allowance import DailyLimits, Denial, Grant, Limit, Request
+from kimibot.answers import ChatMessage
 from kimibot.attempt import Attempt
 from kimibot.errors import DatabaseUnavailable
 from kimibot.spending import estimate
@@ -50,11 +51,13 @@ class Granting:
         self._limits = limits
         self._now = now
 
-    async def grant(self, attempt: Attempt, completion_tokens: int) -> int:
-        """How many tokens may come back for what the attempt is about to send. Raises Denied."""
-        if not self._limits or attempt.reading is None:
+    async def grant(
+        self, attempt: Attempt, messages: Sequence[ChatMessage], completion_tokens: int
+    ) -> int:
+        """How many tokens, of those wanted, may come back for these messages. Raises Denied."""
+        if not self._limits:
             return completion_tokens
-        wanted = Request(estimate(attempt.reading.messages), completion_tokens)
+        wanted = Request(estimate(messages), completion_tokens)
         granted = await self._daily_tokens.grant(
             attempt.claim, self._day(), self._limits, wanted, attempt.spending.used or Used()
         )
