@@ -7,10 +7,12 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Protocol
 
-from kimibot.addressing import FollowUps, is_follow_up, is_for_us, is_stop
+from kimibot.addressing import Policy, Wanted, depends_on_thread, verdict
 from kimibot.conversation import Accepted, Message, Thread, ThreadFacts, Us
 from kimibot.errors import DatabaseUnavailable
 from kimibot.ordering import Ordering
+from kimibot.turns import Kind
+from kimibot.wording import is_stop
 
 log = logging.getLogger(__name__)
 
@@ -20,7 +22,15 @@ class Inbox(Protocol):
 
     async def thread_facts(self, thread: Thread, before_ts: str) -> ThreadFacts | None: ...
 
-    async def accept(self, message: Message, *, is_ask: bool, now: datetime) -> Accepted | None: ...
+    async def accept(
+        self,
+        message: Message,
+        *,
+        is_ask: bool,
+        kind: Kind = Kind.ASK,
+        is_follow_up: bool = False,
+        now: datetime,
+    ) -> Accepted | None: ...
 
 
 class Accepting:
@@ -33,7 +43,7 @@ class Accepting:
         self,
         inbox: Inbox,
         us: Us,
-        follow_ups: FollowUps,
+        policy: Policy,
         wake: Callable[[int], None],
         now: Callable[[], datetime],
         ordering: Ordering,
@@ -43,7 +53,7 @@ class Accepting:
     ) -> None:
         self._inbox = inbox
         self._us = us
-        self._follow_ups = follow_ups
+        self._policy = policy
         self._wake = wake
         self._now = now
         self._ordering = ordering
@@ -60,15 +70,40 @@ class Accepting:
         if is_stop(message, self._us):
             await self._stop(message)
             return None
-        is_ask = is_for_us(message, self._us)
-        if not is_ask and message.is_root:
+        if message.is_root and self._verdict(message, None) is None:
             return None
         async with self._ordering.in_turn(message.thread):
-            return await (self._ask(message) if is_ask else self._remark(message))
+            return await self._take(message)
 
-    async def _ask(self, message: Message) -> Accepted | None:
+    async def _take(self, message: Message) -> Accepted | None:
+        kept = await self._keep(message)
+        if kept is None and self._ordering.has_missed(message.thread):
+            raise DatabaseUnavailable("the ask before it is not stored yet")
+        return kept
+
+    async def _keep(self, message: Message) -> Accepted | None:
+        is_of_thread = depends_on_thread(message, self._us)
+        facts = await self._facts(message) if is_of_thread else None
+        wanted = self._verdict(message, facts)
+        if wanted is not None:
+            return await self._ask(message, wanted)
+        return None if is_of_thread and facts is None else await self._remark(message)
+
+    async def _facts(self, message: Message) -> ThreadFacts | None:
+        return await self._inbox.thread_facts(message.thread, message.ts)
+
+    def _verdict(self, message: Message, facts: ThreadFacts | None) -> Wanted | None:
+        return verdict(message, self._us, facts, self._policy)
+
+    async def _ask(self, message: Message, wanted: Wanted) -> Accepted | None:
         try:
-            accepted = await self._inbox.accept(message, is_ask=True, now=self._now())
+            accepted = await self._inbox.accept(
+                message,
+                is_ask=True,
+                kind=wanted.kind,
+                is_follow_up=wanted.is_follow_up,
+                now=self._now(),
+            )
         except DatabaseUnavailable:
             self._ordering.missed(message.thread)
             raise
@@ -81,14 +116,9 @@ class Accepting:
         return accepted
 
     async def _remark(self, message: Message) -> Accepted | None:
-        """Something said in a thread without a word to us: ours, or a follow-up, or neither."""
-        facts = await self._inbox.thread_facts(message.thread, message.ts)
-        if facts is None:
-            if self._ordering.has_missed(message.thread):
-                raise DatabaseUnavailable("the ask before it is not stored yet")
+        """What is said in a thread of ours to the others; nothing where we are not to be."""
+        if not self._policy.has_channel(message.thread.channel):
             return None
-        if is_follow_up(message, facts, self._follow_ups):
-            return await self._ask(message)
         return await self._inbox.accept(message, is_ask=False, now=self._now())
 
 

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Protocol
 
 from kimibot import texts
+from kimibot.admission import Admission
 from kimibot.allowance import DailyLimits
 from kimibot.answers import Answer
 from kimibot.asking import Asking, Model, is_same_model, notes
@@ -32,10 +33,19 @@ from kimibot.granting import DailyTokens, Denied, Granting
 from kimibot.handles import below
 from kimibot.lease import Lease
 from kimibot.live_reply import LiveReply
+from kimibot.own_words import OwnWords
 from kimibot.recalling import Recalling, Rows, Sources
 from kimibot.reply_parts import Posted, Sure
 from kimibot.stop_signal import StopRequested, StopSignal
-from kimibot.turns import Claim, Ending, Stop, StopCause, Turn
+from kimibot.turns import (
+    FOR_THE_MODEL,
+    Claim,
+    Ending,
+    Stop,
+    StopCause,
+    Turn,
+    answered_together,
+)
 
 log = logging.getLogger(__name__)
 
@@ -95,6 +105,8 @@ class Answering:
         workspace: Workspace,
         replies: Replies,
         daily_tokens: DailyTokens,
+        admission: Admission,
+        own_words: OwnWords,
         system_prompt: str,
         limits: Limits,
         shows_reasoning: bool,
@@ -117,6 +129,8 @@ class Answering:
         )
         self._closing = Closing(workspace, max_ask_age_seconds=limits.max_ask_age_seconds, now=now)
         self._shows_reasoning = shows_reasoning
+        self._admission = admission
+        self._own_words = own_words
         self._now = now
 
     async def answer(self, claim: Claim, lease: Lease, signal: StopSignal) -> Ending:
@@ -127,10 +141,13 @@ class Answering:
         attempt has posted: then the turn stays open for the next owner.
         """
         attempt = Attempt(claim, lease, signal)
+        attempt.leave_apart(claim.turns[len(answered_together(claim.turns)) :])
         reply_ts = await self._parts_left(attempt)
         attempt.earlier = await self._recalling.earlier_answer(claim) or attempt.earlier
         if attempt.turn.stop == Stop(StopCause.ASK_DELETED) and not reply_ts:
             attempt.stop(attempt.turn.stop)
+            return self._ending(attempt)
+        if not reply_ts and await self._is_none_of_ours(attempt):
             return self._ending(attempt)
         try:
             async with self._open_reply(attempt, reply_ts) as reply:
@@ -144,6 +161,16 @@ class Answering:
             attempt.fail(error.code)
             await self._closing.tell_the_asker(attempt, error)
         return self._ending(attempt)
+
+    async def _is_none_of_ours(self, attempt: Attempt) -> bool:
+        """Who did not address us, and may not ask us, does not hear of that."""
+        turn = attempt.turn
+        if not turn.is_follow_up or turn.stop is not None:
+            return False
+        refusal = await self._admission.refusal(attempt.claim.thread, turn)
+        if refusal is not None:
+            attempt.refuse_alone(refusal.code)
+        return refusal is not None
 
     async def _parts_left(self, attempt: Attempt) -> tuple[str, ...]:
         """What an earlier attempt has posted: the stored parts, and those it could not store."""
@@ -191,11 +218,11 @@ class Answering:
             elif self._closing.is_too_old(attempt.turn):
                 await self._closing.apologise(attempt, reply)
             else:
-                await self._answer(attempt, reply)
+                await self._attend(attempt, reply)
         except StopRequested as request:
             await self._closing.stop(attempt, reply, request.stop)
         except Denied as denied:
-            await self._closing.refuse(attempt, reply, denied.denial)
+            await self._closing.deny(attempt, reply, denied.denial)
         except KimiError as error:
             await self._closing.explain(attempt, reply, error)
         except asyncio.CancelledError as error:
@@ -207,6 +234,16 @@ class Answering:
         except Exception:  # a fault of our own: the asker must hear of it all the same
             log.exception("turn failed", extra=attempt.ids)
             await self._closing.confess(attempt, reply)
+
+    async def _attend(self, attempt: Attempt, reply: LiveReply) -> None:
+        """To who may ask: by the model, or in our own words."""
+        refusal = await self._admission.admit(attempt)
+        if refusal is not None:
+            await self._closing.refuse(attempt, reply, refusal)
+        elif attempt.turn.kind in FOR_THE_MODEL:
+            await self._answer(attempt, reply)
+        else:
+            await self._own_words.answer(attempt, reply)
 
     async def _answer(self, attempt: Attempt, reply: LiveReply) -> None:
         """The happy path: recall, stream, show the whole of it."""

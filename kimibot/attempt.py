@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 
 from kimibot.allowance import Limit
@@ -35,6 +35,7 @@ class Attempt:
     trace_id: str = ""
     reply_ts: tuple[str, ...] = ()
     left_open: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
     shown_at: datetime | None = None
     first_delta_at: datetime | None = None
     last_delta_at: datetime | None = None
@@ -65,6 +66,13 @@ class Attempt:
             "trace_id": self.trace_id,
         }
 
+    def leave_apart(self, turns: Collection[Turn]) -> None:
+        """These of the claim's turns stay open however this one ends: it is not their answer."""
+        apart = {turn.id for turn in turns}
+        kept = tuple(turn for turn in self.claim.turns if turn.id not in apart)
+        self.apart = (*self.apart, *(t.id for t in self.claim.turns if t.id in apart))
+        self.claim = replace(self.claim, turns=kept)
+
     def remember_left(self, text: str) -> None:
         """What an owner who did not end the turn has left in the thread."""
         if text:
@@ -82,6 +90,18 @@ class Attempt:
         self.answer = answer
         self.left_open = self._with_own_reply()
         self.trace_id = self._own_trace_id()
+
+    def tell(self) -> None:
+        """The turn ends with our own words, which are no answer of the model's."""
+        self.outcome = Outcome.ANSWERED
+        self.answer = None
+        self.left_open = self._with_own_reply()
+        self.trace_id = self.turn.id
+
+    def refuse_alone(self, code: str) -> None:
+        """The asker may not ask: whatever was asked by others is theirs."""
+        self.refuse(self.claim.turns[1:], code)
+        self.answer = None
 
     def fail(self, error_code: str, trace_id: str = "") -> None:
         """The turn ends without a whole answer; what there is of it is kept as cut off.
@@ -133,13 +153,13 @@ class Attempt:
             reply_ts=self.reply_ts,
             error_code=self.error_code,
             trace_id=self.trace_id or self.turn.id,
-            provider=provider,
+            provider=provider if self.reading else "",
             model=model,
             effort=effort,
             shown_at=self.shown_at,
             first_delta_at=self.first_delta_at,
             last_delta_at=self.last_delta_at,
-            left_open=self.left_open,
+            left_open=(*self.apart, *self.left_open),
             complete_at=self.complete_at,
             used=self.spending.used,
             day=day,

@@ -8,13 +8,15 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
 from importlib import resources
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 from slack_bolt.async_app import AsyncApp
 
 from kimibot import texts
 from kimibot.accepting import Accepting
-from kimibot.addressing import FollowUps
+from kimibot.addressing import FollowUps, Policy
+from kimibot.admission import Admission
 from kimibot.allowance import DailyLimits
 from kimibot.answering import Answering, Limits
 from kimibot.buttons import Buttons
@@ -27,6 +29,7 @@ from kimibot.marks import Marks
 from kimibot.metrics import Sources
 from kimibot.notices import Notices
 from kimibot.ordering import Ordering
+from kimibot.own_words import OwnWords
 from kimibot.pacing import Pacing
 from kimibot.reply_parts import Posted, Sure
 from kimibot.settings import Settings
@@ -115,6 +118,8 @@ def _answering(settings: Settings, edges: Edges) -> Answering:
         workspace=workspace,
         replies=partial(_open_reply, edges, 2 * settings.slack_timeout_seconds),
         daily_tokens=UsageStore(edges.database),
+        admission=Admission(_policy(settings), workspace),
+        own_words=OwnWords(edges.store, _help_text(settings)),
         system_prompt=_system_prompt(settings),
         limits=_limits(settings),
         shows_reasoning=settings.show_reasoning == "ask",
@@ -166,7 +171,7 @@ def _accepting(
     return Accepting(
         edges.store,
         edges.us,
-        FollowUps(settings.follow_ups),
+        _policy(settings),
         worker.wake,
         utc_now,
         Ordering(time.monotonic),
@@ -224,6 +229,21 @@ def _system_prompt(settings: Settings) -> str:
     """Our own prompt, then the operator's."""
     own = resources.files("kimibot").joinpath("system_prompt.md").read_text(encoding="utf-8")
     return f"{own.strip()}\n\n{settings.instructions}".strip()
+
+
+def _help_text(settings: Settings) -> str:
+    host = urlsplit(settings.kimi_base_url).hostname
+    return texts.help_text(sent_to=f"{settings.kimi_provider} ({host})", retention_days=90)
+
+
+def _policy(settings: Settings) -> Policy:
+    return Policy(
+        FollowUps(settings.follow_ups),
+        channels=settings.allowed_channels,
+        people=settings.allowed_users,
+        apps=settings.allowed_bots,
+        with_external_people=settings.external_people == "on",
+    )
 
 
 def _limits(settings: Settings) -> Limits:

@@ -62,5 +62,17 @@ def database_url(url: SecretStr) -> SecretStr:
     return url
 
 
+def slack_ids(
+    ids: frozenset[str], beginnings: str, example: str, *, words: tuple[str, ...] = ()
+) -> frozenset[str]:
+    """Ids that begin with one of these letters; a name says nothing that stays the same."""
+    wrong = sorted(
+        id_ for id_ in ids if id_ not in words and not re.fullmatch(f"[{beginnings}][A-Z0-9]+", id_)
+    )
+    if wrong:
+        raise ValueError(f"should be Slack's ids, such as {example}, but {wrong[0]!r} is none")
+    return ids
+
+
 def _kind_of_token(value: str) -> str:
     return next((kind for start, kind in _KINDS_OF_TOKENS.items() if value.startswith(start)), "")

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Protocol
 
 from kimibot import texts
+from kimibot.admission import Refusal
 from kimibot.allowance import Denial, Whose
 from kimibot.attempt import Attempt
 from kimibot.errors import KimiError, SlackError
@@ -89,7 +90,7 @@ class Closing:
         note = texts.with_trace(texts.GIVEN_UP, attempt.turn.id)
         await reply.finish(attempt.text_to_keep, note, _try_again(attempt.turn))
 
-    async def refuse(self, attempt: Attempt, reply: LiveReply, denial: Denial) -> None:
+    async def deny(self, attempt: Attempt, reply: LiveReply, denial: Denial) -> None:
         """The day's tokens are used up, or may all be needed by what runs.
 
         Where they are the asker's own, what others have asked meanwhile is answered.
@@ -102,6 +103,11 @@ class Closing:
             texts.in_use(limit) if denial.is_for_now else texts.used_up(limit, self._now().date())
         )
         await reply.finish(attempt.text_to_keep, text)
+
+    async def refuse(self, attempt: Attempt, reply: LiveReply, refusal: Refusal) -> None:
+        """The asker may not ask us."""
+        attempt.refuse_alone(refusal.code)
+        await reply.finish(attempt.text_to_keep, refusal.text)
 
     async def explain(self, attempt: Attempt, reply: LiveReply, error: KimiError) -> None:
         """Kimi failed: what there is of the answer stays, our words go below it."""

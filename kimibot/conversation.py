@@ -42,7 +42,8 @@ class Message:
 
     `text` is Markdown as its author typed it, byte-exact in code; people are in it as `<@U…>`.
     `mentions` are the ids that the author's own words address: not those in code, quotes or
-    forwarded messages.
+    forwarded messages. `author_team` is the author's own workspace and `app_id` the app that
+    posted it, both "" where the event does not say so.
     """
 
     thread: Thread
@@ -53,6 +54,8 @@ class Message:
     mentions: frozenset[str] = frozenset()
     is_direct: bool = False
     event_id: str = ""
+    author_team: str = ""
+    app_id: str = ""
 
     @property
     def is_root(self) -> bool:
@@ -90,7 +93,8 @@ class ThreadFacts:
     `speakers` are the people and apps that have spoken in it, without us. `previous_speaker` is
     who said the message before; `previous_asker` is whom we answered there, if that was us.
     `is_begun` tells whether anybody had asked us by then: the thread may be older than our part
-    in it, and an event may come late.
+    in it, and an event may come late. `app_asks` are the asks of apps in the hour before, and
+    `is_limit_told` says that they were told then that those are too many.
     """
 
     thread_id: int
@@ -99,6 +103,8 @@ class ThreadFacts:
     speakers: frozenset[str] = frozenset()
     previous_speaker: Speaker | None = None
     previous_asker: str = ""
+    app_asks: int = 0
+    is_limit_told: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +124,8 @@ class Remembered:
     """A message as our rows hold it.
 
     `sent` is the content as the model got it and `place` its place in the request, both None
-    until it was sent. `raw` is the assistant message of one of our answers.
+    until it was sent. `raw` is the assistant message of one of our answers. `is_for_model` is
+    False for a word to the bot itself, such as one that asks for help.
     """
 
     id: int
@@ -130,6 +137,7 @@ class Remembered:
     place: int | None = None
     raw: ChatMessage | None = None
     finish_reason: str | None = None
+    is_for_model: bool = True
 
 
 @dataclass(frozen=True, slots=True)

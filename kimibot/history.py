@@ -43,13 +43,15 @@ def read(
     with_reasoning: bool = True,
     open_ts: Collection[str] = (),
     replaced_ts: Collection[str] = (),
+    instruction: str = "",
 ) -> Reading:
     """The request's messages: the system prompt, then the thread as far as the budget goes.
 
     `remembered` is in the order in which it is to be read. `with_reasoning` is False when the
     provider or the model has changed: earlier reasoning belongs to another model. `open_ts` are
     the asks to answer, `replaced_ts` the parts of the reply that the answer will take the place
-    of: what an earlier attempt has said there is not read.
+    of: what an earlier attempt has said there is not read. `instruction` is ours, for this
+    request alone, so it comes last.
     """
     remembered = _with_open_asks_last(
         [message for message in remembered if not _is_replaced(message, replaced_ts)], open_ts
@@ -61,10 +63,11 @@ def read(
         for message in remembered
     ]
     chats = _without_open_calls([chat for _, chat in said])
-    kept = _newest_within(budget_tokens - tokens(system), chats)
+    kept = _newest_within(budget_tokens - tokens(system) - tokens(instruction), chats)
+    last: list[ChatMessage] = [{"role": "user", "content": instruction}] if instruction else []
     next_place = max([one.place for one in placed] + [m.place or 0 for m in remembered] + [0]) + 1
     return Reading(
-        messages=({"role": "system", "content": system}, *_merged(kept)),
+        messages=({"role": "system", "content": system}, *_merged([*kept, *last])),
         placed=tuple(placed),
         answer_place=next_place,
         left_out=len(chats) - len(kept),

@@ -69,11 +69,11 @@ class Recalling:
             except SlackError as error:
                 log.warning("thread not read: %s", error, extra=attempt.ids)
                 attempt.notes.append(texts.HISTORY_UNREAD)
-                return remembered
+                return _to_be_read(claim, remembered)
             await self._rows.add_messages(claim.thread_id, said)
             remembered = await self._rows.recall(claim.thread_id)
         attempt.complete_at = looked_at
-        return remembered
+        return _to_be_read(claim, remembered)
 
     async def read(
         self, claim: Claim, remembered: Sequence[Remembered], budget_tokens: int
@@ -88,6 +88,7 @@ class Recalling:
             with_reasoning=self._is_same_model(claim),
             open_ts={turn.ts for turn in claim.turns},
             replaced_ts={ts for turn in claim.turns for ts in turn.reply_ts},
+            instruction=texts.INSTRUCTIONS.get(claim.turns[0].kind, ""),
         )
 
     async def earlier_answer(self, claim: Claim) -> Answer | None:
@@ -103,10 +104,23 @@ class Recalling:
     def _has_gaps(self, claim: Claim, remembered: Sequence[Remembered]) -> bool:
         """The thread began before us, or something may have been said while we heard nothing.
 
-        A thread whose root we have, and in which we have heard everything since, has none.
+        A thread whose root we have, and in which we have heard everything since, has none. What
+        is to stay forgotten is not missed.
         """
-        if all(message.ts != claim.thread.root_ts for message in remembered):
+        begins_ts = claim.forgotten_ts or claim.thread.root_ts
+        if not claim.forgotten_ts and all(message.ts != begins_ts for message in remembered):
             return True
-        if claim.complete_at is None:
-            return float(claim.thread.root_ts) < self._sources.connected_since()
-        return claim.complete_at.timestamp() < self._sources.connected_since()
+        complete_at = claim.complete_at.timestamp() if claim.complete_at else 0.0
+        return max(float(begins_ts), complete_at) < self._sources.connected_since()
+
+
+def _to_be_read(claim: Claim, remembered: Sequence[Remembered]) -> list[Remembered]:
+    """Without the words to the bot itself, and without what came after the asks to be answered:
+    an ask among it would be answered here, and once more by its own turn."""
+    newest_ts = max(turn.ts for turn in claim.turns)
+
+    def comes_after(message: Remembered) -> bool:
+        is_new = message.place is None and message.speaker is not Speaker.US
+        return is_new and message.ts > newest_ts
+
+    return [one for one in remembered if one.is_for_model and not comes_after(one)]

@@ -29,6 +29,7 @@ Tokens = Annotated[int, Field(ge=1, le=1_048_576)]
 MOST_DAILY_TOKENS = 1_000_000_000_000
 UpperCase = BeforeValidator(str.upper)
 LowerCase = BeforeValidator(str.lower)
+Words = BeforeValidator(lambda value: frozenset(re.split(r"[\s,]+", value)) - {""})
 
 
 class Settings(BaseModel):
@@ -77,6 +78,18 @@ class Settings(BaseModel):
     )
     show_reasoning: Annotated[Literal["off", "ask"], LowerCase] = Field(
         "off", alias="KIMIBOT_SHOW_REASONING"
+    )
+    allowed_channels: Annotated[frozenset[str], Words] = Field(
+        frozenset(), alias="KIMIBOT_ALLOWED_CHANNELS"
+    )
+    allowed_users: Annotated[frozenset[str], Words] = Field(
+        frozenset(), alias="KIMIBOT_ALLOWED_USERS"
+    )
+    allowed_bots: Annotated[frozenset[str], Words] = Field(
+        frozenset(), alias="KIMIBOT_ALLOWED_BOTS"
+    )
+    external_people: Annotated[Literal["on", "off"], LowerCase] = Field(
+        "off", alias="KIMIBOT_EXTERNAL_PEOPLE"
     )
     drain_seconds: float = Field(25, ge=0, le=3_600, alias="KIMIBOT_DRAIN_SECONDS")
     max_ask_age_seconds: Seconds = Field(1_800, alias="KIMIBOT_MAX_ASK_AGE")
@@ -162,6 +175,21 @@ class Settings(BaseModel):
     @classmethod
     def _check_database_url(cls, url: SecretStr) -> SecretStr:
         return checks.database_url(url)
+
+    @field_validator("allowed_channels")
+    @classmethod
+    def _check_channels(cls, ids: frozenset[str]) -> frozenset[str]:
+        return checks.slack_ids(ids, "CGD", "C0123ABCD or direct", words=("direct",))
+
+    @field_validator("allowed_users")
+    @classmethod
+    def _check_users(cls, ids: frozenset[str]) -> frozenset[str]:
+        return checks.slack_ids(ids, "UW", "U0123ABCD")
+
+    @field_validator("allowed_bots")
+    @classmethod
+    def _check_bots(cls, ids: frozenset[str]) -> frozenset[str]:
+        return checks.slack_ids(ids, "AB", "B0123ABCD or A0123ABCD")
 
     @field_validator("instructions")
     @classmethod

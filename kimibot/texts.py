@@ -24,6 +24,7 @@ from kimibot.errors import (
     TooSlow,
     Unreachable,
 )
+from kimibot.turns import Kind
 
 TRY_AGAIN = "try_again"
 TRY_AGAIN_LABEL = "Try again"
@@ -55,6 +56,32 @@ NOT_YOURS = "Only the person who asked can do this."
 REASONING_OFF = "Kimi's reasoning is not shown here any more."
 REASONING_GONE = "I have not kept any reasoning for this answer."
 REASONING_IS_YOURS = "How Kimi came to its answer. Only you see this."
+CHANNEL_NOT_ALLOWED = (
+    "Sorry, I don't answer here: the admin of this bot has chosen the channels where I do."
+)
+PERSON_NOT_ALLOWED = (
+    "Sorry, I can't answer you: the admin of this bot has chosen the people whom I answer."
+)
+EXTERNAL_PERSON = (
+    "Sorry, I answer the members of this workspace, but neither guests nor people of other "
+    "companies. The admin of this bot can change that."
+)
+GREETING = (
+    "Hello! Ask me in the same message that mentions me, or right below in this thread. "
+    "Say `help` to me for what else I can do."
+)
+MUTED = "I leave this thread alone now, and answer here only who mentions me. `unmute` ends that."
+UNMUTED = "I answer follow-ups in this thread again."
+INSTRUCTIONS = {
+    Kind.SUMMARISE: (
+        "[Summarise this thread so far, for somebody who has not read it: what it is about, what "
+        "was found out or decided and why, and what is still open and with whom. Say who said "
+        "what where that matters. A few sentences or a short list, in the language that most of "
+        "the thread is in. Leave out that you were asked for this.]"
+    ),
+}
+"""What the model is told beside the thread for asks of these kinds."""
+
 CLOSED_THREAD = (
     "I could not answer you in <#{channel}>: Slack does not let me write there ({code})."
 )
@@ -155,6 +182,25 @@ def _end_of(day: date) -> str:
     return f"<!date^{int(end.timestamp())}^{shown}|at {end:%H:%M} UTC>"
 
 
+def help_text(*, sent_to: str, retention_days: int) -> str:
+    """What we can do, what is stored and for how long (0 is for ever), and where it is sent."""
+    kept = f"for {retention_days} days" if retention_days else "until somebody deletes it"
+    return _HELP.format(sent_to=sent_to, kept=kept)
+
+
+def forgotten(messages: int) -> str:
+    """The receipt for what was emptied."""
+    if messages == 0:
+        return "There is nothing left that I could forget of this thread."
+    count = "1 message" if messages == 1 else f"{messages:,} messages"
+    return f"Done: I have forgotten {count} of this thread. In Slack they are still there."
+
+
+def app_limit(most: int) -> str:
+    """What an app is told that asks too often, once an hour."""
+    return f"I answer apps at most {most} times an hour in a thread. People can still ask me here."
+
+
 def with_trace(text: str, trace_id: str) -> str:
     """Our words and, on a line of its own, the trace id."""
     return f"{text}\ntrace: {trace_id}"
@@ -164,6 +210,23 @@ def _queued(ahead: int, elapsed_seconds: float) -> str:
     sign = f"Queued, {ahead} ahead"
     return sign if elapsed_seconds < 5 else f"{sign}… {round(elapsed_seconds)} s"
 
+
+_HELP = """\
+Mention me in a channel or write to me directly, and I answer in the thread with Kimi. \
+In a thread of mine, follow-ups need no mention where it is clear that they are for me.
+
+Some words do something else when you say them to me alone:
+
+- `summarise`: I sum up this thread.
+- `stop`: I end the answer that I am writing.
+- `mute`: in this thread I answer only who mentions me, until somebody says `unmute`.
+- `forget`: I forget what was said in this thread.
+- `help`: I say this.
+
+A message that begins with `(aside)` is for the others: I read it, but don't answer it.
+
+**What is stored and sent:** what is said in my threads is kept in this bot's database {kept}. \
+When I am asked in a thread, what was said in it is sent to {sent_to}, and to nobody else."""
 
 _FAILURES: dict[type[KimiError], tuple[str, bool]] = {
     KeyRefused: ("My key for Kimi was not accepted. Please tell the admin of this bot.", False),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
+from itertools import takewhile
 
 from kimibot.answers import Answer
 from kimibot.conversation import Placed, Thread
@@ -18,6 +20,23 @@ class Outcome(StrEnum):
     STOPPED = "stopped"
     REFUSED = "refused"
     FAILED = "failed"
+
+
+class Kind(StrEnum):
+    """What an ask wants. All but an ordinary one are answered alone, each in a reply of its own."""
+
+    ASK = "ask"
+    HELP = "help"
+    GREETING = "greeting"
+    MUTE = "mute"
+    UNMUTE = "unmute"
+    FORGET = "forget"
+    SUMMARISE = "summarise"
+    APP_LIMIT = "app_limit"
+
+
+FOR_THE_MODEL = frozenset({Kind.ASK, Kind.SUMMARISE})
+"""The model reads and answers these; the others are between people and the bot itself."""
 
 
 class StopCause(StrEnum):
@@ -43,7 +62,8 @@ class Turn:
     `reply_ts` are the parts already posted, in order. `attempt` counts the claims, from 1, and
     `takeovers` those that took the turn from an owner who had not ended it. `stop` is set when
     somebody wanted it to stop before this claim, and `had_to_wait` when the ask met a turn that
-    was still open.
+    was still open. `asker_team` is the asker's workspace as far as the event named it, and
+    `is_follow_up` says that the ask did not address us.
     """
 
     id: str
@@ -56,6 +76,18 @@ class Turn:
     reply_ts: tuple[str, ...] = ()
     stop: Stop | None = None
     had_to_wait: bool = False
+    kind: Kind = Kind.ASK
+    asker_team: str = ""
+    is_follow_up: bool = False
+
+
+def answered_together(turns: Sequence[Turn]) -> tuple[Turn, ...]:
+    """The first of them, with the ordinary asks that follow it if it is one itself.
+
+    What was asked after something else waits for that: a thread is not forgotten out of turn.
+    """
+    together = tuple(takewhile(lambda turn: turn.kind is Kind.ASK, turns))
+    return together or tuple(turns[:1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +106,8 @@ class Claim:
 
     Every write under the claim names `fence`: once another owner has claimed the thread, the
     number differs and the write is refused. `complete_at` is the last time at which we surely had
-    all that was said, None if that was never looked at.
+    all that was said, None if that was never looked at. What was said up to `forgotten_ts` is to
+    stay forgotten; "" if nothing is.
     """
 
     thread: Thread
@@ -84,6 +117,7 @@ class Claim:
     provider: str = ""
     model: str = ""
     complete_at: datetime | None = None
+    forgotten_ts: str = ""
 
 
 @dataclass(frozen=True, slots=True)

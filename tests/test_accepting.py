@@ -9,16 +9,18 @@ from datetime import UTC, datetime
 import pytest
 
 from kimibot.accepting import Accepting
-from kimibot.addressing import FollowUps
+from kimibot.addressing import Policy, Wanted
 from kimibot.conversation import Accepted, Message, Speaker, Thread, ThreadFacts, Us
 from kimibot.errors import DatabaseUnavailable
 from kimibot.ordering import MISSED_SECONDS, Ordering
+from kimibot.turns import Kind
 from tests.fakes import THREAD
 
 US = Us(team="T0TEAM", user_id="U0KIMI", bot_id="B0KIMI")
 ROOT = Message(THREAD, THREAD.root_ts, Speaker.PERSON, "U0ANA", "why does the build fail?")
 MENTION = replace(ROOT, mentions=frozenset({"U0KIMI"}))
 FOLLOW_UP = replace(ROOT, ts="1700000009.000100")
+AUTO = Policy()
 AT = datetime(2026, 11, 30, 9, tzinfo=UTC)
 
 
@@ -32,6 +34,7 @@ class Inbox:
     slow: bool = False
     must_wait: bool = False
     stored: list[tuple[Message, bool]] = field(default_factory=list)
+    wanted: list[Wanted] = field(default_factory=list)
     waiting: list[Message] = field(default_factory=list)
     words: list[Message] = field(default_factory=list)
 
@@ -42,21 +45,30 @@ class Inbox:
         self.looks += 1
         return self.facts
 
-    async def accept(self, message: Message, *, is_ask: bool, now: datetime) -> Accepted | None:
+    async def accept(
+        self,
+        message: Message,
+        *,
+        is_ask: bool,
+        kind: Kind = Kind.ASK,
+        is_follow_up: bool = False,
+        now: datetime,
+    ) -> Accepted | None:
         if not self.is_up:
             raise DatabaseUnavailable
         if self.slow and is_ask:
             await asyncio.sleep(0.01)
             self.facts = ThreadFacts(7, speakers=frozenset({message.author}))
         self.stored.append((message, is_ask))
+        self.wanted.append(Wanted(kind, is_follow_up))
         return Accepted(7, "turn-1" if is_ask and self.is_new else None, self.must_wait)
 
 
-def accepting(inbox: Inbox, woken: list[int]) -> Accepting:
+def accepting(inbox: Inbox, woken: list[int], policy: Policy = AUTO) -> Accepting:
     return Accepting(
         inbox,
         US,
-        FollowUps.AUTO,
+        policy,
         woken.append,
         lambda: AT,
         Ordering(lambda: inbox.seconds),
@@ -111,6 +123,35 @@ async def test_a_follow_up_in_a_thread_of_ours_is_an_ask() -> None:
 
     assert inbox.stored == [(FOLLOW_UP, True)]
     assert woken == [7]
+
+
+async def test_what_is_wanted_is_stored_with_the_ask() -> None:
+    inbox = Inbox(facts=ThreadFacts(7, speakers=frozenset({"U0ANA"})))
+    taking = accepting(inbox, [])
+
+    await taking.accept(replace(MENTION, text="<@U0KIMI> mute"))
+    await taking.accept(replace(FOLLOW_UP, text="summarise"))
+
+    assert inbox.wanted == [Wanted(Kind.MUTE), Wanted(Kind.SUMMARISE, is_follow_up=True)]
+
+
+async def test_an_aside_is_kept_and_no_ask_although_it_mentions_us() -> None:
+    inbox, woken = Inbox(facts=ThreadFacts(7)), list[int]()
+    aside = replace(FOLLOW_UP, text="(aside) <@U0KIMI> is slow", mentions=frozenset({"U0KIMI"}))
+
+    await accepting(inbox, woken).accept(aside)
+
+    assert (inbox.stored, woken) == ([(aside, False)], [])
+
+
+async def test_nothing_but_asks_is_kept_of_a_channel_where_we_are_not_to_be() -> None:
+    inbox = Inbox(facts=ThreadFacts(7, speakers=frozenset({"U0ANA"})))
+    taking = accepting(inbox, [], Policy(channels=frozenset({"C0OTHER"})))
+
+    await taking.accept(MENTION)
+    await taking.accept(FOLLOW_UP)
+
+    assert inbox.stored == [(MENTION, True)]
 
 
 async def test_a_second_delivery_wakes_nobody() -> None:

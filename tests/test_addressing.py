@@ -1,13 +1,24 @@
-"""When a message is for us: mention, direct message, follow-up; when not; and when it stops us."""
+"""When a message is for us and what it wants; when it is not; and when it stops us."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from kimibot.addressing import FollowUps, is_follow_up, is_for_us, is_stop
+from kimibot.addressing import (
+    MOST_APP_ASKS,
+    FollowUps,
+    Policy,
+    Wanted,
+    depends_on_thread,
+    is_for_us,
+    verdict,
+)
 from kimibot.conversation import Message, Speaker, ThreadFacts, Us
+from kimibot.turns import Kind
+from kimibot.wording import is_stop
 from tests.fakes import THREAD
 
 US = Us(team="T0TEAM", user_id="U0KIMI", bot_id="B0KIMI")
@@ -16,62 +27,166 @@ ALONE = ThreadFacts(
     1, speakers=frozenset({"U0ANA"}), previous_speaker=Speaker.US, previous_asker="U0ANA"
 )
 WITH_BO = replace(ALONE, speakers=frozenset({"U0ANA", "U0BO"}))
+BO_ASKED = replace(WITH_BO, previous_asker="U0BO")
+BO_SPOKE = replace(WITH_BO, previous_speaker=Speaker.PERSON, previous_asker="")
+MUTED = replace(ALONE, muted=True)
+NOT_BEGUN = replace(ALONE, is_begun=False)
+BUSY = replace(WITH_BO, app_asks=MOST_APP_ASKS)
+TOLD = replace(BUSY, app_asks=MOST_APP_ASKS, is_limit_told=True)
+
+AUTO = Policy()
+ALWAYS = Policy(FollowUps.ALWAYS)
+MENTION = Policy(FollowUps.MENTION)
+HERE = Policy(channels=frozenset({"C0DEV"}))
+ELSEWHERE = Policy(channels=frozenset({"C0OPS"}))
+ONLY_BO = Policy(people=frozenset({"U0BO"}))
+ONLY_ANA = Policy(people=frozenset({"U0ANA"}))
+WITH_CI = Policy(apps=frozenset({"B0CI"}))
+WITH_CI_APP = Policy(apps=frozenset({"A0CI"}))
+
+TO_US: dict[str, Any] = {"mentions": frozenset({"U0KIMI"})}
+TO_BO: dict[str, Any] = {"mentions": frozenset({"U0BO"})}
+TO_BOTH: dict[str, Any] = {"mentions": frozenset({"U0KIMI", "U0BO"})}
+DIRECT: dict[str, Any] = {"is_direct": True}
+CI: dict[str, Any] = {"speaker": Speaker.APP, "author": "B0CI", "app_id": "A0CI"}
+
+ASK = Wanted(Kind.ASK)
+FOLLOW_UP = Wanted(Kind.ASK, is_follow_up=True)
 
 
-def test_a_mention_is_an_ask_wherever_it_stands() -> None:
-    assert is_for_us(replace(MESSAGE, mentions=frozenset({"U0KIMI", "U0BO"})), US)
+def says(text: str, **how: Any) -> dict[str, Any]:
+    return {"text": text, **how}
 
 
-def test_a_direct_message_is_an_ask() -> None:
-    assert is_for_us(replace(MESSAGE, is_direct=True), US)
+CASES: list[tuple[str, dict[str, Any], ThreadFacts | None, Policy, Wanted | None]] = [
+    # Whoever addresses us.
+    ("a mention in no thread of ours", TO_US, None, AUTO, ASK),
+    ("a mention in our thread", TO_US, WITH_BO, AUTO, ASK),
+    ("a mention that comes last", says("why, <@U0KIMI>?", **TO_US), None, AUTO, ASK),
+    ("a mention of us and of Bo", TO_BOTH, BO_SPOKE, AUTO, ASK),
+    ("a mention where follow-ups need one", TO_US, ALONE, MENTION, ASK),
+    ("a mention in a muted thread", TO_US, MUTED, AUTO, ASK),
+    ("a mention in code, which is none", says("`<@U0KIMI>`"), None, AUTO, None),
+    ("a direct message", DIRECT, None, AUTO, ASK),
+    ("a direct message in a thread of ours", DIRECT, ALONE, MENTION, ASK),
+    ("a direct message about Bo", DIRECT | TO_BO, None, AUTO, ASK),
+    ("a direct message in a muted thread", DIRECT, MUTED, AUTO, None),
+    ("a mention in a muted direct thread", DIRECT | TO_US, MUTED, AUTO, ASK),
+    # Whoever does not.
+    ("nobody is mentioned, and no thread", {}, None, ALWAYS, None),
+    ("alone with us", {}, ALONE, AUTO, FOLLOW_UP),
+    ("alone with us, to Bo", TO_BO, ALONE, AUTO, None),
+    ("to Bo, whatever the policy", TO_BO, ALONE, ALWAYS, None),
+    ("right after our reply to Ana", {}, WITH_BO, AUTO, FOLLOW_UP),
+    ("right after our reply to Ana, to Bo", TO_BO, WITH_BO, AUTO, None),
+    ("right after our reply to Bo", {}, BO_ASKED, AUTO, None),
+    ("right after a remark of Bo's", {}, BO_SPOKE, AUTO, None),
+    ("right after a remark of Bo's, always", {}, BO_SPOKE, ALWAYS, FOLLOW_UP),
+    ("alone with us, never without a mention", {}, ALONE, MENTION, None),
+    ("before anybody had asked us", {}, NOT_BEGUN, ALWAYS, None),
+    ("in a muted thread", {}, MUTED, AUTO, None),
+    ("in a muted thread, always", {}, MUTED, ALWAYS, None),
+    # Asides.
+    ("an aside alone with us", says("(aside) lunch?"), ALONE, AUTO, None),
+    ("an aside in capitals", says(" (ASIDE) lunch?"), ALONE, ALWAYS, None),
+    ("an aside in wide brackets", says("（aside）lunch?"), ALONE, ALWAYS, None),
+    ("an aside that mentions us", says("(aside) <@U0KIMI> is slow", **TO_US), ALONE, AUTO, None),
+    ("an aside behind a mention", says("<@U0KIMI> (aside) hm", **TO_US), ALONE, AUTO, None),
+    ("an aside in a direct message", says("(aside) hm", **DIRECT), None, AUTO, None),
+    ("a bracket that is no aside", says("(besides) why?"), ALONE, AUTO, FOLLOW_UP),
+    ("an aside at the end", says("why? (aside)"), ALONE, AUTO, FOLLOW_UP),
+    # Words.
+    ("help", says("<@U0KIMI> help", **TO_US), None, AUTO, Wanted(Kind.HELP)),
+    ("help, dressed", says("<@U0KIMI>: **Help!** :pray:", **TO_US), None, AUTO, Wanted(Kind.HELP)),
+    ("help with something", says("<@U0KIMI> help me", **TO_US), None, AUTO, ASK),
+    ("help as a quote", says("<@U0KIMI>\n> help", **TO_US), None, AUTO, ASK),
+    ("help in code", says("<@U0KIMI> `help`", **TO_US), None, AUTO, ASK),
+    ("help, directly", says("help", **DIRECT), None, AUTO, Wanted(Kind.HELP)),
+    ("help, alone with us", says("help"), ALONE, AUTO, Wanted(Kind.HELP, is_follow_up=True)),
+    ("help, said to others", says("help"), BO_SPOKE, AUTO, None),
+    ("help with a word before it", says("please help"), ALONE, AUTO, FOLLOW_UP),
+    ("mute", says("<@U0KIMI> mute", **TO_US), WITH_BO, AUTO, Wanted(Kind.MUTE)),
+    ("mute, again", says("mute"), MUTED, AUTO, None),
+    ("stop listening", says("Stop listening.", **DIRECT), ALONE, AUTO, Wanted(Kind.MUTE)),
+    ("unmute", says("<@U0KIMI> unmute", **TO_US), MUTED, AUTO, Wanted(Kind.UNMUTE)),
+    ("unmute, alone", says("unmute"), MUTED, AUTO, Wanted(Kind.UNMUTE, is_follow_up=True)),
+    ("unmute, directly", says("unmute", **DIRECT), MUTED, AUTO, Wanted(Kind.UNMUTE)),
+    ("forget", says("<@U0KIMI> forget", **TO_US), ALONE, AUTO, Wanted(Kind.FORGET)),
+    ("forget it", says("<@U0KIMI> forget it, use a list", **TO_US), ALONE, AUTO, ASK),
+    ("summarise", says("<@U0KIMI> summarise", **TO_US), WITH_BO, AUTO, Wanted(Kind.SUMMARISE)),
+    ("summarize", says("summarize <@U0KIMI>", **TO_US), None, AUTO, Wanted(Kind.SUMMARISE)),
+    ("tl;dr", says("<@U0KIMI> TL;DR?", **TO_US), WITH_BO, AUTO, Wanted(Kind.SUMMARISE)),
+    ("a mention and nothing else", says("<@U0KIMI>", **TO_US), None, AUTO, Wanted(Kind.GREETING)),
+    ("a mention and a comma", says(" <@U0KIMI>, ", **TO_US), None, AUTO, Wanted(Kind.GREETING)),
+    ("a mention and a question mark", says("<@U0KIMI> ?", **TO_US), WITH_BO, AUTO, ASK),
+    # Where and who.
+    ("a mention in a channel that is listed", TO_US, None, HERE, ASK),
+    ("a mention in another, to be refused", TO_US, None, ELSEWHERE, ASK),
+    ("a follow-up in another", {}, ALONE, ELSEWHERE, None),
+    ("a mention by who is not listed, to be refused", TO_US, None, ONLY_BO, ASK),
+    ("a follow-up by who is not listed", {}, ALONE, ONLY_BO, None),
+    ("a follow-up by who is listed", {}, ALONE, ONLY_ANA, FOLLOW_UP),
+    # Apps, and us.
+    ("an app that mentions us", CI | TO_US, None, AUTO, None),
+    ("a listed app that mentions us", CI | TO_US, None, WITH_CI, ASK),
+    ("an app listed by its app id", CI | TO_US, WITH_BO, WITH_CI_APP, ASK),
+    ("a listed app that does not", CI, ALONE, WITH_CI, None),
+    ("a listed app that writes to us directly", CI | DIRECT, None, WITH_CI, None),
+    ("a listed app after our reply to it", CI, ALONE, replace(ALWAYS, apps=WITH_CI.apps), None),
+    (
+        "a listed app in another channel",
+        CI | TO_US,
+        None,
+        replace(ELSEWHERE, apps=WITH_CI.apps),
+        None,
+    ),
+    ("a listed app that says a word", CI | TO_US | says("<@U0KIMI> forget"), None, WITH_CI, ASK),
+    ("a listed app too often", CI | TO_US, BUSY, WITH_CI, Wanted(Kind.APP_LIMIT)),
+    ("a listed app that was told so", CI | TO_US, TOLD, WITH_CI, None),
+    ("an app that is not listed, too often", CI | TO_US, BUSY, AUTO, None),
+    ("a person in that thread", TO_US, TOLD, WITH_CI, ASK),
+    ("ourselves", TO_US | {"speaker": Speaker.US}, ALONE, ALWAYS, None),
+]
 
 
-def test_what_mentions_nobody_in_a_channel_is_no_ask_by_itself() -> None:
-    assert not is_for_us(MESSAGE, US)
-
-
-def test_another_bot_never_asks_us_not_even_with_a_mention() -> None:
-    message = replace(MESSAGE, speaker=Speaker.APP, mentions=frozenset({"U0KIMI"}))
-
-    assert not is_for_us(message, US)
-    assert not is_follow_up(message, ALONE, FollowUps.ALWAYS)
-
-
-def test_a_person_alone_with_us_is_answered_without_a_mention() -> None:
-    assert is_follow_up(MESSAGE, ALONE, FollowUps.AUTO)
-
-
-def test_among_more_people_only_whom_we_answered_right_before_is_answered() -> None:
-    bo_asked_before = replace(WITH_BO, previous_asker="U0BO")
-    bo_spoke_before = replace(WITH_BO, previous_speaker=Speaker.PERSON, previous_asker="")
-
-    assert is_follow_up(MESSAGE, WITH_BO, FollowUps.AUTO)
-    assert not is_follow_up(MESSAGE, bo_asked_before, FollowUps.AUTO)
-    assert not is_follow_up(MESSAGE, bo_spoke_before, FollowUps.AUTO)
-
-
-@pytest.mark.parametrize("follow_ups", list(FollowUps))
-def test_a_message_to_somebody_else_is_left_alone(follow_ups: FollowUps) -> None:
-    assert not is_follow_up(replace(MESSAGE, mentions=frozenset({"U0BO"})), ALONE, follow_ups)
-
-
-@pytest.mark.parametrize("follow_ups", list(FollowUps))
-def test_a_muted_thread_is_silent_until_somebody_mentions_us(follow_ups: FollowUps) -> None:
-    assert not is_follow_up(MESSAGE, replace(ALONE, muted=True), follow_ups)
-
-
-def test_always_answers_every_follow_up_and_mention_none() -> None:
-    bo_spoke_before = replace(WITH_BO, previous_speaker=Speaker.PERSON, previous_asker="")
-
-    assert is_follow_up(MESSAGE, bo_spoke_before, FollowUps.ALWAYS)
-    assert not is_follow_up(MESSAGE, ALONE, FollowUps.MENTION)
-
-
-@pytest.mark.parametrize("follow_ups", list(FollowUps))
-def test_what_was_said_before_anybody_asked_us_is_no_ask_even_when_it_comes_late(
-    follow_ups: FollowUps,
+@pytest.mark.parametrize(
+    ("change", "facts", "policy", "wanted"),
+    [case[1:] for case in CASES],
+    ids=[case[0] for case in CASES],
+)
+def test_who_is_answered_and_what_is_wanted(
+    change: dict[str, Any], facts: ThreadFacts | None, policy: Policy, wanted: Wanted | None
 ) -> None:
-    assert not is_follow_up(MESSAGE, replace(ALONE, is_begun=False), follow_ups)
+    assert verdict(replace(MESSAGE, **change), US, facts, policy) == wanted
+
+
+def test_the_list_of_channels_names_all_direct_messages_with_one_word() -> None:
+    policy = Policy(channels=frozenset({"C0DEV", "direct"}))
+
+    assert [policy.has_channel(channel) for channel in ("C0DEV", "D0ANA", "C0OPS")] == [
+        True,
+        True,
+        False,
+    ]
+    assert not HERE.has_channel("D0ANA")
+
+
+def test_the_thread_matters_only_to_what_is_said_in_one_without_a_mention_or_by_an_app() -> None:
+    root = replace(MESSAGE, ts=THREAD.root_ts)
+
+    assert depends_on_thread(MESSAGE, US)
+    assert depends_on_thread(replace(MESSAGE, **DIRECT), US)
+    assert depends_on_thread(replace(MESSAGE, **CI, **TO_US), US)
+    assert not depends_on_thread(replace(MESSAGE, **TO_US), US)
+    assert not depends_on_thread(replace(root, **CI, **TO_US), US)
+    assert not depends_on_thread(root, US)
+
+
+def test_only_people_ask_us_wherever_they_are() -> None:
+    assert is_for_us(replace(MESSAGE, **TO_BOTH), US)
+    assert is_for_us(replace(MESSAGE, **DIRECT), US)
+    assert not is_for_us(MESSAGE, US)
+    assert not is_for_us(replace(MESSAGE, **CI, **TO_US), US)
 
 
 STOPS = [

@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 
 from kimibot import texts
+from kimibot.addressing import Policy
+from kimibot.admission import Admission
 from kimibot.allowance import DailyLimits
 from kimibot.answering import DRAINING, Answering, Limits
 from kimibot.answers import ChatMessage, Delta, Retry
@@ -39,6 +41,7 @@ from kimibot.errors import (
 )
 from kimibot.lease import Lease
 from kimibot.live_reply import LiveReply
+from kimibot.own_words import OwnWords
 from kimibot.pacing import Pacing
 from kimibot.reply_parts import Sure
 from kimibot.stop_signal import StopSignal
@@ -138,6 +141,26 @@ class Memory:
 
 
 @dataclass
+class Orders:
+    """What was ordered, one word each."""
+
+    done: list[str] = field(default_factory=list)
+    fails_with: Exception | None = None
+
+    async def mute(self, claim: Claim, *, muted: bool) -> None:
+        self._do("mute" if muted else "unmute")
+
+    async def forget_thread(self, claim: Claim, ts: str) -> int:
+        self._do(f"forget up to {ts}")
+        return 3
+
+    def _do(self, order: str) -> None:
+        if self.fails_with is not None:
+            raise self.fails_with
+        self.done.append(order)
+
+
+@dataclass
 class Workspace:
     channel: Channel
     said: list[Message] = field(default_factory=list)
@@ -145,6 +168,10 @@ class Workspace:
     reads: int = 0
     told: list[tuple[str, str]] = field(default_factory=list)
     since: float = 0.0
+    external: set[str] = field(default_factory=set)
+
+    async def is_external(self, person: str, team: str) -> bool:
+        return person in self.external
 
     async def names(self, ids: Collection[str]) -> Mapping[str, str]:
         return {"U0ANA": "Ana"}
@@ -179,6 +206,8 @@ class Stage:
         self.daily_tokens = DailyTokens()
         self.daily_limits = DailyLimits()
         self.shows_reasoning = False
+        self.orders = Orders()
+        self.policy: Policy = parts.get("policy") or Policy()
         self.now = AT
         self.signal = StopSignal(TURN.id)
 
@@ -189,6 +218,8 @@ class Stage:
             workspace=self.workspace,
             replies=partial(self._open_reply, Pacing()),
             daily_tokens=self.daily_tokens,
+            admission=Admission(self.policy, self.workspace),
+            own_words=OwnWords(self.orders, "I can help."),
             system_prompt="Be kind.",
             limits=Limits(2000, max_ask_age_seconds=1800, daily=self.daily_limits),
             shows_reasoning=self.shows_reasoning,
@@ -405,7 +436,7 @@ async def test_a_thread_too_long_for_kimi_is_tried_once_more_without_its_older_p
     ]
     stage = Stage([ContextTooLong()], said("Better."), memory=Memory(rows))
 
-    await stage.answer()
+    await stage.answer(replace(CLAIM, turns=(replace(TURN, ts=rows[-1].ts),)))
 
     first, second = (len(str(request)) for request in stage.model.requests)
     assert second < first * 0.7

@@ -95,7 +95,18 @@ def _message(event: Shape, thread: Thread, is_direct: bool, event_id: str) -> Me
         mentions=frozenset(said.mentions),
         is_direct=is_direct,
         event_id=event_id,
+        author_team=_team(event),
+        app_id=string(event, "app_id") or string(shape(event, "bot_profile"), "app_id"),
     )
+
+
+def _team(event: Shape) -> str:
+    """The author's own: in a shared channel, `team` may be that of the workspace that hosts it.
+
+    https://docs.slack.dev/apis/slack-connect
+    """
+    keys = ("user_team", "source_team", "team")
+    return next((string(event, key) for key in keys if string(event, key)), "")
 
 
 def _files(event: Shape) -> list[str]:

@@ -22,7 +22,7 @@ SCOPES: Mapping[str, str] = MappingProxyType(
         "im:write": "tell the asker in a direct message where a reply is refused",
         "reactions:read": "hear the reaction with which the asker stops an answer",
         "reactions:write": "mark the asks that have to wait",
-        "users:read": "tell the model the names of those who speak",
+        "users:read": "tell the model the names of those who speak, and guests from members",
     }
 )
 """The bot's scopes, each with what it is for."""

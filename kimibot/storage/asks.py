@@ -6,14 +6,16 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import bindparam, exists, func, select, update
+from sqlalchemy import bindparam, exists, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kimibot.conversation import Accepted, Message, Speaker, Thread, ThreadFacts
 from kimibot.storage.columns import database_now
-from kimibot.storage.memory import add_messages
+from kimibot.storage.memory import add_messages, without_forgotten
 from kimibot.storage.tables import ENDED, QUEUED, is_open, messages, threads, turns, unless_there
-from kimibot.turns import Outcome
+from kimibot.turns import Kind, Outcome
+
+_HOUR_SECONDS = 3600
 
 _FIND_THREAD = select(threads.c.id, threads.c.muted).where(
     threads.c.team == bindparam("team"),
@@ -46,7 +48,7 @@ _MESSAGE_BEFORE = (
     .order_by(messages.c.ts.desc())
     .limit(1)
 )
-_REPLIES = select(turns.c.ts, turns.c.asker, turns.c.reply_ts).where(
+_REPLIES = select(turns.c.ts, turns.c.asker, turns.c.kind, turns.c.reply_ts).where(
     turns.c.thread_id == bindparam("thread_id")
 )
 _REQUEUE = (
@@ -59,7 +61,7 @@ _REQUEUE = (
             messages.c.team == turns.c.team,
             messages.c.channel == turns.c.channel,
             messages.c.ts == turns.c.ts,
-            messages.c.deleted_at.is_not(None),
+            or_(messages.c.deleted_at.is_not(None), messages.c.text == ""),
         ),
     )
     .values(
@@ -102,6 +104,7 @@ async def thread_facts(
         speakers=frozenset(speakers),
         previous_speaker=speaker,
         previous_asker=asker,
+        **_app_turns(ours, before_ts),
     )
 
 
@@ -110,19 +113,27 @@ async def accept(
     message: Message,
     *,
     is_ask: bool,
+    kind: Kind,
+    is_follow_up: bool,
     opens_thread: bool,
     now: datetime,
     new_id: Callable[[], str],
 ) -> Accepted | None:
-    """Stores a message, and a queued turn if it is an ask that has none yet."""
+    """Stores a message, and a queued turn if it is an ask that has none yet.
+
+    What comes so late that its thread was told to forget it is not stored, unless it is an ask.
+    """
     thread_id = await _thread_id(connection, message.thread, open_it=is_ask and opens_thread)
     if thread_id is None:
         return None
-    await add_messages(connection, thread_id, [message])
     if not is_ask:
+        kept = await without_forgotten(connection, thread_id, [message])
+        await add_messages(connection, thread_id, kept)
         return Accepted(thread_id)
+    await add_messages(connection, thread_id, [message])
     must_wait = await _has_open_turn(connection, thread_id, message)
-    turn = _turn_row(new_id(), thread_id, message, now) | {"had_to_wait": must_wait}
+    turn = _turn_row(new_id(), thread_id, message, now)
+    turn |= {"kind": kind.value, "is_follow_up": is_follow_up, "had_to_wait": must_wait}
     added = await connection.execute(_ADD_TURN[connection.dialect.name], turn)
     return Accepted(thread_id, added.scalar_one_or_none(), must_wait)
 
@@ -160,6 +171,20 @@ async def _who_was_before(
     return (Speaker.US, ours[1]) if ours[0] else (None, "")
 
 
+def _app_turns(ours_in_thread: Sequence[Any], before_ts: str) -> dict[str, Any]:
+    """What apps have asked in the hour before, by Slack's own clock; the id of an app is B…"""
+    since_ts = f"{float(before_ts) - _HOUR_SECONDS:.6f}"
+    of_apps = [
+        turn.kind
+        for turn in ours_in_thread
+        if since_ts <= turn.ts < before_ts and turn.asker.startswith("B")
+    ]
+    return {
+        "app_asks": of_apps.count(Kind.ASK),
+        "is_limit_told": Kind.APP_LIMIT in of_apps,
+    }
+
+
 async def _thread_id(connection: AsyncConnection, thread: Thread, *, open_it: bool) -> int | None:
     key = _key(thread)
     found: int | None = (await connection.execute(_FIND_THREAD, key)).scalar()
@@ -188,6 +213,7 @@ def _turn_row(turn_id: str, thread_id: int, message: Message, now: datetime) -> 
         "channel": message.thread.channel,
         "ts": message.ts,
         "asker": message.author,
+        "asker_team": message.author_team,
         "event_id": message.event_id,
         "state": QUEUED,
         "accepted_at": now,

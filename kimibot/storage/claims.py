@@ -30,7 +30,7 @@ from kimibot.errors import ClaimLost
 from kimibot.storage import memory, stops, usage
 from kimibot.storage.columns import database_later, database_now
 from kimibot.storage.tables import ENDED, QUEUED, RUNNING, is_open, threads, turns
-from kimibot.turns import Claim, Ending, Outcome, Stop, StopCause, Turn
+from kimibot.turns import Claim, Ending, Kind, Outcome, Stop, StopCause, Turn
 
 _lease_end = database_later(bindparam("lease_seconds", type_=Float))
 _is_free = or_(threads.c.claim_owner.is_(None), threads.c.claim_expires_at < database_now())
@@ -68,6 +68,7 @@ _TAKE = (
         threads.c.provider,
         threads.c.model,
         threads.c.complete_at,
+        threads.c.forgotten_ts,
     )
 )
 _START = (
@@ -92,6 +93,9 @@ _START = (
         turns.c.stop_requested,
         turns.c.stop_requested_by,
         turns.c.had_to_wait,
+        turns.c.kind,
+        turns.c.asker_team,
+        turns.c.is_follow_up,
     )
 )
 _LET_GO = update(threads).where(*_is_ours).values(claim_owner=None, claim_expires_at=None)
@@ -162,8 +166,10 @@ _MERGE = (
 _LEAVE_OPEN = (
     update(turns)
     .where(turns.c.id.in_(bindparam("turn_ids", expanding=True)))
-    .values(state=bindparam("queued"))
+    .values(state=bindparam("queued"), attempt=turns.c.attempt - 1)
 )
+"""Nobody has worked on them, so nobody has to look for what was left of that."""
+
 _FIND_QUEUED = (
     select(turns.c.id).where(turns.c.thread_id == bindparam("in_thread"), is_open).limit(1)
 )
@@ -190,7 +196,16 @@ async def claim(
         await _let_go(connection, thread_id, row.fence)
         return None
     thread = Thread(row.team, row.channel, row.root_ts)
-    return Claim(thread, thread_id, row.fence, started, row.provider, row.model, row.complete_at)
+    return Claim(
+        thread,
+        thread_id,
+        row.fence,
+        started,
+        provider=row.provider,
+        model=row.model,
+        complete_at=row.complete_at,
+        forgotten_ts=row.forgotten_ts,
+    )
 
 
 async def renew(
@@ -263,6 +278,9 @@ async def _start(connection: AsyncConnection, thread_id: int, fence: int) -> tup
             reply_ts=tuple(row.reply_ts),
             stop=_stop(row.stop_requested, row.stop_requested_by),
             had_to_wait=row.had_to_wait,
+            kind=Kind(row.kind),
+            asker_team=row.asker_team,
+            is_follow_up=row.is_follow_up,
         )
         for row in rows
     ]

@@ -10,13 +10,18 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kimibot.answers import Answer, ChatMessage, Usage
 from kimibot.conversation import Message, Placed, Remembered, Speaker
-from kimibot.storage.tables import RUNNING, instead, messages, turns, unless_there
-from kimibot.turns import Claim, Ending
+from kimibot.storage.tables import RUNNING, instead, messages, threads, turns, unless_there
+from kimibot.turns import FOR_THE_MODEL, Claim, Ending
 
 _MOST_TOKENS = 2**53
 
 _ADD_MESSAGE = unless_there(messages)
 _REPLIES = select(turns.c.reply_ts).where(turns.c.thread_id == bindparam("thread_id"))
+_FORGOTTEN = select(threads.c.forgotten_ts).where(threads.c.id == bindparam("thread_id"))
+_WORDS = select(turns.c.ts).where(
+    turns.c.thread_id == bindparam("thread_id"),
+    turns.c.kind.not_in([kind.value for kind in sorted(FOR_THE_MODEL)]),
+)
 _NEWEST_ASK = (
     select(func.max(turns.c.ts))
     .where(turns.c.thread_id == bindparam("thread_id"), turns.c.state == bindparam("running"))
@@ -112,6 +117,14 @@ async def without_replies(
     return [message for message in read if message.ts not in parts]
 
 
+async def without_forgotten(
+    connection: AsyncConnection, thread_id: int, read: Sequence[Message]
+) -> list[Message]:
+    """Those that were said after all that the thread was told to forget."""
+    forgotten_ts = (await connection.execute(_FORGOTTEN, {"thread_id": thread_id})).scalar() or ""
+    return [message for message in read if message.ts > forgotten_ts]
+
+
 async def recall(connection: AsyncConnection, thread_id: int) -> list[Remembered]:
     """What has its place first, in that order, then the rest by time; nothing deleted or empty.
 
@@ -122,9 +135,13 @@ async def recall(connection: AsyncConnection, thread_id: int) -> list[Remembered
     as the reading where answers and reasoning are long.
     """
     values = {"thread_id": thread_id, "running": RUNNING, "us": Speaker.US.value}
+    words = set(await connection.scalars(_WORDS, {"thread_id": thread_id}))
     rows = await connection.execute(_RECALL, values)
     found = [
-        Remembered(row[0], row[1], Speaker(row[2]), row[3], row[4], row[5], row[6], row[7], row[8])
+        Remembered(
+            *(row[0], row[1], Speaker(row[2]), row[3], row[4], row[5], row[6], row[7], row[8]),
+            is_for_model=row[1] not in words,
+        )
         for row in rows
     ]
     return sorted(found, key=_turn_to_be_read)

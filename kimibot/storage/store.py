@@ -8,9 +8,9 @@ from uuid import uuid4
 
 from kimibot.answers import ChatMessage
 from kimibot.conversation import Accepted, Message, Remembered, Thread, ThreadFacts
-from kimibot.storage import asks, claims, memory, owners, stops
+from kimibot.storage import asks, claims, memory, orders, owners, stops
 from kimibot.storage.engine import Database
-from kimibot.turns import Claim, Ending, TurnToStop
+from kimibot.turns import Claim, Ending, Kind, TurnToStop
 
 ACCEPT_SECONDS = 2.0
 """Slack wants its answer within three: https://docs.slack.dev/apis/events-api/#responding"""
@@ -36,7 +36,14 @@ class Store:
             return await asks.thread_facts(connection, thread, before_ts)
 
     async def accept(
-        self, message: Message, *, is_ask: bool, opens_thread: bool = True, now: datetime
+        self,
+        message: Message,
+        *,
+        is_ask: bool,
+        kind: Kind = Kind.ASK,
+        is_follow_up: bool = False,
+        opens_thread: bool = True,
+        now: datetime,
     ) -> Accepted | None:
         """Stores a message, and if it is an ask, its thread and a queued turn. Once returned, it
         survives a crash.
@@ -50,15 +57,19 @@ class Store:
                 connection,
                 message,
                 is_ask=is_ask,
+                kind=kind,
+                is_follow_up=is_follow_up,
                 opens_thread=opens_thread,
                 now=now,
                 new_id=self._new_id,
             )
 
     async def add_messages(self, thread_id: int, messages: Sequence[Message]) -> None:
-        """Fills gaps with what was read from Slack; leaves out what is there, and our replies."""
+        """Fills gaps with what was read from Slack; leaves out what is there, our replies, and
+        what is to stay forgotten."""
         async with self._database.writing() as connection:
             missing = await memory.without_replies(connection, thread_id, messages)
+            missing = await memory.without_forgotten(connection, thread_id, missing)
             await memory.add_messages(connection, thread_id, missing)
 
     async def claimable(self) -> list[int]:
@@ -110,6 +121,17 @@ class Store:
         """The thread's messages: those with a place in its order, then the others by time."""
         async with self._database.reading() as connection:
             return await memory.recall(connection, thread_id)
+
+    async def mute(self, claim: Claim, *, muted: bool) -> None:
+        """Whether the thread's follow-ups are left alone; ClaimLost when it is not ours."""
+        async with self._database.writing() as connection:
+            await orders.mute(connection, claim, muted=muted)
+
+    async def forget_thread(self, claim: Claim, ts: str) -> int:
+        """Empties what was said in the thread up to `ts`, for good, with all that we have
+        answered; how many messages that were. ClaimLost when the thread is not ours."""
+        async with self._database.writing() as connection:
+            return await orders.forget(connection, claim, ts)
 
     async def keep(
         self, claim: Claim, ending: Ending, *, owner: str, lease_seconds: float

@@ -50,6 +50,7 @@ threads = Table(
     Column("model", AnyText, nullable=False, server_default=""),
     Column("effort", AnyText, nullable=False, server_default=""),
     Column("complete_at", UtcDateTime),
+    Column("forgotten_ts", SlackTs, nullable=False, server_default=""),
     UniqueConstraint("team", "channel", "root_ts"),
     # A number that is given twice would let the claim on a removed thread pass for one on the new.
     sqlite_autoincrement=True,
@@ -65,6 +66,9 @@ turns = Table(
     Column("ts", SlackTs, nullable=False),
     Column("asker", AnyText, nullable=False),
     Column("event_id", AnyText, nullable=False),
+    Column("kind", Text, nullable=False, server_default="ask"),
+    Column("asker_team", AnyText, nullable=False, server_default=""),
+    Column("is_follow_up", Boolean, nullable=False, server_default=false()),
     Column("state", Text, nullable=False),
     Column("outcome", Text),
     Column("merged_into", Text, ForeignKey("turns.id", ondelete="SET NULL")),

@@ -1,0 +1,65 @@
+"""SQL of what people tell us to do with a thread: leave it alone, or forget it."""
+
+from __future__ import annotations
+
+from sqlalchemy import Update, and_, bindparam, exists, or_, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from kimibot.conversation import Speaker
+from kimibot.errors import ClaimLost
+from kimibot.storage.tables import is_open, messages, threads, turns
+from kimibot.turns import Claim
+
+_IN_OUR_THREAD = update(threads).where(
+    threads.c.id == bindparam("thread_id"),
+    threads.c.fence == bindparam("our_fence"),
+    threads.c.claim_owner.is_not(None),
+)
+_MUTE = _IN_OUR_THREAD.values(muted=bindparam("is_muted"))
+_FORGET_UP_TO = _IN_OUR_THREAD.values(forgotten_ts=bindparam("up_to_ts"))
+_is_open_ask = exists().where(
+    turns.c.thread_id == messages.c.thread_id, turns.c.ts == messages.c.ts, is_open
+)
+_EMPTY = (
+    update(messages)
+    .where(
+        messages.c.thread_id == bindparam("in_thread"),
+        or_(messages.c.text != "", messages.c.raw.is_not(None)),
+        or_(
+            messages.c.speaker == Speaker.US.value,
+            and_(messages.c.ts < bindparam("up_to_ts"), ~_is_open_ask),
+        ),
+    )
+    .values(text="", sent=None, raw=None, place=None)
+)
+_EMPTY_ORDER = (
+    update(messages)
+    .where(messages.c.thread_id == bindparam("in_thread"), messages.c.ts == bindparam("up_to_ts"))
+    .values(text="", sent=None, place=None)
+)
+
+
+async def mute(connection: AsyncConnection, held: Claim, *, muted: bool) -> None:
+    """Notes it on the thread; ClaimLost when that is not ours any more."""
+    await _write(connection, _MUTE, held, is_muted=muted)
+
+
+async def forget(connection: AsyncConnection, held: Claim, ts: str) -> int:
+    """How many messages were emptied; who said them and when is left.
+
+    What is asked, and not answered yet, stays: its turn comes. Our own are all answers to what
+    was said before, as nothing else is answered while the thread is claimed for this.
+    """
+    await _write(connection, _FORGET_UP_TO, held, up_to_ts=ts)
+    where = {"in_thread": held.thread_id, "up_to_ts": ts}
+    emptied = (await connection.execute(_EMPTY, where)).rowcount
+    await connection.execute(_EMPTY_ORDER, where)
+    return emptied
+
+
+async def _write(
+    connection: AsyncConnection, writing: Update, held: Claim, **values: str | bool
+) -> None:
+    key = {"thread_id": held.thread_id, "our_fence": held.fence}
+    if (await connection.execute(writing, key | values)).rowcount != 1:
+        raise ClaimLost(held.turns[0].id)

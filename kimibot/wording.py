@@ -1,0 +1,61 @@
+"""Pure: the words that mean something to the bot itself, however they are dressed."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from kimibot.conversation import Message, Speaker, Us
+from kimibot.turns import Kind
+
+STOP_WORDS = frozenset({"stop", "stopp", "停止"})
+
+_KINDS = {
+    Kind.HELP: ("help", "hilfe", "帮助"),
+    Kind.MUTE: ("mute", "stop listening"),
+    Kind.UNMUTE: ("unmute", "start listening"),
+    Kind.FORGET: ("forget", "forget this thread", "forget everything"),
+    Kind.SUMMARISE: (
+        *("summarise", "summarize", "summary", "tldr", "tl;dr"),
+        *("summarise this thread", "summarize this thread"),
+    ),
+}
+WORDS = {word: kind for kind, words in _KINDS.items() for word in words}
+"""Each is the whole message, a mention of us aside: in a sentence they mean something else."""
+
+_LONGEST_WORD = 80
+_EMOJI = re.compile(r":[a-z0-9_+'-]{1,40}:")
+_EDGES = re.compile(r"^(?:[^\w>`]|_)+|(?:[^\w`]|_)+$")
+"""What may stand around the word; not the signs of a quote and of code, which say it of others."""
+_ASIDE = re.compile(r"\s*\(\s*aside\s*\)", re.IGNORECASE)
+
+
+def is_stop(message: Message, us: Us) -> bool:
+    """Whether a person says nothing but "stop": case, punctuation, emoji and our name aside."""
+    return message.speaker is Speaker.PERSON and _bare(message, us) in STOP_WORDS
+
+
+def is_aside(message: Message, us: Us) -> bool:
+    """Whether the message begins with "(aside)": it is said to the others."""
+    beginning = _without_us(message.text[:_LONGEST_WORD], us)
+    return _ASIDE.match(unicodedata.normalize("NFKC", beginning)) is not None
+
+
+def wanted_by(message: Message, us: Us) -> Kind:
+    """What a message to us wants: an answer, unless it is one of our words or nothing at all."""
+    if us.user_id in message.mentions and not _without_us(message.text, us).strip(" \t\n,.:!"):
+        return Kind.GREETING
+    return WORDS.get(_bare(message, us), Kind.ASK)
+
+
+def _bare(message: Message, us: Us) -> str:
+    """The message without our name and what dresses it; "" if it is too long to be a word."""
+    if len(message.text) > _LONGEST_WORD:
+        return ""
+    words = _EMOJI.sub(" ", _without_us(message.text, us))
+    bare = _EDGES.sub("", unicodedata.normalize("NFKC", words).casefold())
+    return " ".join(bare.split())
+
+
+def _without_us(text: str, us: Us) -> str:
+    return text.replace(f"<@{us.user_id}>", " ")
