@@ -293,3 +293,27 @@ def test_a_key_is_seen_under_either_name(tmp_path: Path) -> None:
     assert has_kimi_key({"KIMI_API_KEY": "fake"})
     assert has_kimi_key({"KIMI_PROVIDER": "moonshot"}, file)
     assert not has_kimi_key({"KIMI_PROVIDER": "fishapi"}, file)
+
+
+def test_lists_are_separated_by_commas_or_blanks() -> None:
+    settings = load(KIMIBOT_ALLOWED_CHANNELS=" C0DEV,direct  D0ANA,", KIMIBOT_ALLOWED_BOTS="A0,B0")
+
+    assert settings.allowed_channels == {"C0DEV", "direct", "D0ANA"}
+    assert settings.allowed_bots == {"A0", "B0"}
+    assert settings.allowed_users == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "wrong"),
+    [
+        ("KIMIBOT_ALLOWED_CHANNELS", "C0DEV,#dev", "#dev"),
+        ("KIMIBOT_ALLOWED_USERS", "direct", "direct"),
+        ("KIMIBOT_ALLOWED_USERS", "U0ANA,@bo", "@bo"),
+        ("KIMIBOT_ALLOWED_BOTS", "U0CI", "U0CI"),
+    ],
+)
+def test_a_name_in_a_list_of_ids_is_told(name: str, value: str, wrong: str) -> None:
+    [line] = lines_of(**{name: value})
+
+    assert line.startswith(f"{name} should be Slack's ids, such as ")
+    assert f"{wrong!r} is none" in line

@@ -124,6 +124,35 @@ def test_another_app_is_known_by_its_bot_id() -> None:
     assert by_app.author == "B_SENTRY"
     assert by_person is not None
     assert by_person.speaker is Speaker.PERSON
+    assert by_person.app_id == "A_OTHER"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"app_id": "A_SENTRY"}, {"bot_profile": {"id": "B_SENTRY", "app_id": "A_SENTRY"}}],
+)
+def test_another_app_tells_its_app_id(fields: dict[str, Any]) -> None:
+    message = read_event(bot_id="B_SENTRY", **fields)
+
+    assert message is not None
+    assert message.app_id == "A_SENTRY"
+
+
+@pytest.mark.parametrize(
+    ("fields", "team"),
+    [
+        ({}, ""),
+        ({"team": "T1"}, "T1"),
+        ({"team": "T1", "user_team": "T2"}, "T2"),
+        ({"team": "T1", "source_team": "T2"}, "T2"),
+        ({"team": 7}, ""),
+    ],
+)
+def test_the_workspace_of_an_author_is_their_own(fields: dict[str, Any], team: str) -> None:
+    message = read_event(**fields)
+
+    assert message is not None
+    assert message.author_team == team
 
 
 @pytest.mark.parametrize(
