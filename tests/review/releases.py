@@ -46,6 +46,4 @@ def _tree(folder: Path, name: str) -> Tree:
     (wheel,) = folder.glob(f"{name.replace('-', '_')}-*.whl")
     with zipfile.ZipFile(wheel) as archive:
         names = [name for name in archive.namelist() if not name.endswith("/")]
-        return {
-            re.sub(r"-[\d.]+(?=\.dist-info/)", "", name): archive.read(name) for name in names
-        }
+        return {re.sub(r"-[\d.]+(?=\.dist-info/)", "", name): archive.read(name) for name in names}
