@@ -13,8 +13,8 @@ _NAME = re.compile(r"[`*_]*(?P<path>[\w./+@-]*\w\.\w{1,10})[`*_]*:?")
 _DIFF_BEGINS = re.compile(r"diff --git |--- |Index: |@@ -\d")
 _CODE = re.compile(
     r"^(?:def|class|import|from|return|func|fn|var|let|const|public|private|static|package|use"
-    r"|#include|SELECT|if|for|while|else|elif|try|except|@\w+)\b|^\s{2,}\S|[;{})\],]$|[=!<>]=|[\w)] = "
-    r"|\w\(.*\)"
+    r"|#include|SELECT|if|for|while|else|elif|try|except|@\w+)\b|^\s{2,}\S|[;{})\],]$|[=!<>]="
+    r"|[\w)] = |\w\(.*\)"
 )
 _FEWEST_LINES = 3
 _LEAST_SHARE = 0.6

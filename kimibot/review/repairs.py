@@ -56,7 +56,7 @@ def _straightened(text: str, language: str) -> str:
 
 
 def _with_first_indent(code: str) -> str:
-    """A later line that goes back to a level which was never opened says where the first one was."""
+    """A later line that goes back to a level never opened says where the first one was."""
     first, _, rest = code.partition("\n")
     levels = [len(line) - len(line.lstrip(" ")) for line in rest.split("\n") if line.strip()]
     if not levels or not first.strip() or first[0].isspace() or min(levels) == 0:
