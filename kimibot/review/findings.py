@@ -1,0 +1,90 @@
+"""Pure: findings that have been held against the code: their order, and which of them are shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kimibot.review.changes import Anchor
+from kimibot.review.said import FindingLine, Severity
+
+MOST_FINDINGS = 15
+_ALIKE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A problem at a line that is there; `quote` is that line as it stands.
+
+    `is_certain` is False where it rests on what could not be seen.
+    """
+
+    anchor: Anchor
+    severity: Severity
+    title: str
+    why: str
+    quote: str
+    suggestion: str = ""
+    is_certain: bool = True
+
+
+class Fault(StrEnum):
+    """Why something that was said is not shown."""
+
+    NO_PLACE = "its quote stands nowhere"
+    NOT_SHOWN = "about a file that was not shown"
+    REMOVED = "about code that the change removes"
+    INVENTED = "names what is not there"
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A finding that is not shown, for the log and the trace."""
+
+    said: FindingLine
+    fault: Fault
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What is shown, the worst first, and how much more there is."""
+
+    findings: tuple[Finding, ...]
+    below_floor: int = 0
+    beyond_most: int = 0
+
+
+def choose(
+    findings: Iterable[Finding], *, floor: Severity = Severity.MINOR, most: int = MOST_FINDINGS
+) -> Chosen:
+    """The findings to show: each problem once, none that matters less than `floor`."""
+    distinct = _distinct(sorted(findings, key=_rank))
+    worth = [one for one in distinct if one.severity <= floor]
+    return Chosen(
+        findings=tuple(worth[:most]),
+        below_floor=len(distinct) - len(worth),
+        beyond_most=max(0, len(worth) - most),
+    )
+
+
+def _rank(finding: Finding) -> tuple[int, bool, str, int]:
+    anchor = finding.anchor
+    return finding.severity, not finding.is_certain, anchor.path, anchor.line
+
+
+def _distinct(findings: Sequence[Finding]) -> list[Finding]:
+    """Of what is said twice about a line, by two passes or by one, the first stays."""
+    kept: list[Finding] = []
+    for finding in findings:
+        if not any(_is_same(finding, other) for other in kept):
+            kept.append(finding)
+    return kept
+
+
+def _is_same(one: Finding, other: Finding) -> bool:
+    if one.anchor != other.anchor:
+        return False
+    words, others = (set(re.findall(r"\w+", found.title.lower())) for found in (one, other))
+    return len(words & others) >= _ALIKE * max(1, min(len(words), len(others)))

@@ -1,0 +1,62 @@
+"""Pure: reads what the model writes while it writes it: findings, a verdict, and other words."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+
+from kimibot.review.findings import Dropped, Finding
+from kimibot.review.object_lines import ObjectLines, Piece
+from kimibot.review.said import read_finding, read_verdict
+from kimibot.review.verifying import Evidence, verify
+
+
+@dataclass(slots=True)
+class Heard:
+    """What has come of a review so far; `prose` is all that was no finding, as it was written."""
+
+    findings: list[Finding] = field(default_factory=list)
+    dropped: list[Dropped] = field(default_factory=list)
+    verdicts: list[str] = field(default_factory=list)
+    prose: str = ""
+
+
+class ReviewReading:
+    """One for each pass: give it the content as it comes, and look at what is `heard`.
+
+    Several passes may share what is heard.
+    """
+
+    def __init__(self, evidence: Evidence, heard: Heard | None = None) -> None:
+        self.heard = heard or Heard()
+        self._evidence = evidence
+        self._lines = ObjectLines()
+
+    def feed(self, content: str) -> bool:
+        """Whether there is anything new to show."""
+        return self._take(self._lines.feed(content))
+
+    def end(self) -> bool:
+        """The same for what is left, once nothing more comes."""
+        return self._take(self._lines.end())
+
+    def _take(self, pieces: list[Piece]) -> bool:
+        for piece in pieces:
+            if isinstance(piece, str):
+                self._keep(piece)
+            elif verdict := read_verdict(piece):
+                self.heard.verdicts.append(verdict)
+            elif (said := read_finding(piece)) is None:
+                self._keep(json.dumps(piece, ensure_ascii=False))
+            else:
+                self._judge(verify(said, self._evidence))
+        return bool(pieces)
+
+    def _keep(self, line: str) -> None:
+        self.heard.prose = f"{self.heard.prose}{line}\n" if self.heard.prose or line.strip() else ""
+
+    def _judge(self, judged: Finding | Dropped) -> None:
+        if isinstance(judged, Finding):
+            self.heard.findings.append(judged)
+        else:
+            self.heard.dropped.append(judged)
