@@ -86,6 +86,17 @@ CLOSED_THREAD = (
     "I could not answer you in <#{channel}>: Slack does not let me write there ({code})."
 )
 
+REVIEW_NO_PROBLEMS = "No problems found."
+REVIEW_PROBLEMS = "{count} found: {severities}."
+REVIEW_NOTHING_READ = "There was nothing in it to review."
+REVIEW_NOT_CERTAIN = "I can't verify this from what I was shown."
+REVIEW_SUGGESTED = "Suggested:"
+REVIEW_LEFT_OUT = "{count} less important left out."
+REVIEW_IN_WORDS = "Kimi did not write this as findings with places, so it is shown as it came:"
+REVIEW_ALSO = "Kimi also wrote:"
+REVIEW_READING = "Reading {files}…"
+REVIEW_READING_PART = "Reading part {part} of {of}: {files}…"
+
 
 @dataclass(frozen=True, slots=True)
 class Note:

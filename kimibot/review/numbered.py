@@ -16,17 +16,18 @@ CUT = "[line cut]"
 
 def show_file(file: FileDiff) -> str:
     """A heading and the hunks of a file, as far as they are in it."""
-    return "\n".join([f"FILE {file.path} ({change(file)})", *map(show_hunk, file.hunks)])
+    hunks = [show_hunk(hunk, has_signs=file.status is not Status.WHOLE) for hunk in file.hunks]
+    return "\n".join([f"FILE {file.path} ({change(file)})", *hunks])
 
 
-def show_hunk(hunk: Hunk) -> str:
-    """The hunk as it is now, and below it what it was."""
+def show_hunk(hunk: Hunk, *, has_signs: bool = True) -> str:
+    """The hunk as it is now, and below it what it was; signs mark what was added."""
     new = [line for line in hunk.lines if line.new is not None]
     old = [line for line in hunk.lines if line.new is None]
     shown: list[str] = []
     if new:
         within = f", in {hunk.section}" if hunk.section else ""
-        shown += [f"NEW LINES {_range(new)}{within}", *map(_new_line, new)]
+        shown += [f"NEW LINES {_range(new)}{within}", *[_new_line(line, has_signs) for line in new]]
     if old:
         shown += [f"REMOVED, OLD LINES {_range(old)}", *map(_old_line, old)]
     return "\n".join(shown)
@@ -55,8 +56,9 @@ def _range(lines: Sequence[Line]) -> str:
     return f"{first}" if first == last else f"{first}-{last}"
 
 
-def _new_line(line: Line) -> str:
-    return f"{line.new:>5} {' ' if line.is_context else '+'} {_text(line)}"
+def _new_line(line: Line, has_signs: bool) -> str:
+    sign = "+" if has_signs and not line.is_context else " "
+    return f"{line.new:>5} {sign} {_text(line)}"
 
 
 def _old_line(line: Line) -> str:

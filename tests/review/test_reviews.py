@@ -212,7 +212,8 @@ def test_other_words_for_severity_are_understood(word: object, severity: Severit
 
 def test_other_names_of_fields_are_understood() -> None:
     said = {"file": "src/average.py", "line_number": "9", "code": ["return rows.pop(0)"],
-            "description": "It changes `rows`. Nobody expects that.", "fix": "```\nx\n```"}  # fmt: skip
+            "description": "It changes `rows`. Nobody expects that.",
+            "fix": "```\nx\n```"}  # fmt: skip
 
     finding = only(heard(json.dumps(said)))
 
@@ -233,7 +234,8 @@ def test_prose_instead_of_findings_is_kept_whole() -> None:
 
     found = heard(prose)
 
-    assert found.findings == found.dropped == []
+    assert not found.findings
+    assert not found.dropped
     assert found.prose == f"{prose}\n"
 
 

@@ -1,0 +1,192 @@
+"""Pure: a review as Markdown, while it grows and when it is finished."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from kimibot import texts
+from kimibot.review.changes import Anchor, FileDiff, Side
+from kimibot.review.findings import Chosen, Finding
+from kimibot.review.said import Severity
+from kimibot.review.selecting import Coverage, Look
+
+LinkOf = Callable[[Anchor], str]
+"""Where a line can be looked at, or ""."""
+
+NAMED_FILES = 5
+_LONGEST_PATH = 200
+_WORDS = {
+    Severity.CRITICAL: "Critical",
+    Severity.MAJOR: "Major",
+    Severity.MINOR: "Minor",
+    Severity.NIT: "Nit",
+}
+_LANGUAGES = {
+    ".py": "python", ".pyi": "python", ".js": "javascript", ".mjs": "javascript", ".jsx": "jsx",
+    ".ts": "typescript", ".tsx": "tsx", ".go": "go", ".rs": "rust", ".java": "java",
+    ".kt": "kotlin", ".c": "c", ".h": "c", ".cc": "cpp", ".cpp": "cpp", ".hpp": "cpp",
+    ".cs": "csharp", ".rb": "ruby", ".php": "php", ".swift": "swift", ".sh": "bash",
+    ".sql": "sql", ".json": "json", ".yml": "yaml", ".yaml": "yaml", ".toml": "toml",
+    ".html": "html", ".css": "css", ".md": "markdown", ".scala": "scala",
+}  # fmt: skip
+_FENCE_LINE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
+_BACKTICKS = re.compile(r"`+")
+
+
+def no_link(_anchor: Anchor) -> str:
+    """For code that nobody can open."""
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What a finished review says. `prose` is what Kimi wrote that was no finding."""
+
+    chosen: Chosen
+    coverage: Sequence[Coverage]
+    verdict: str = ""
+    prose: str = ""
+
+
+def reading(files: Sequence[FileDiff], part: int, of: int) -> str:
+    """The sign while a pass is under way: what is being read."""
+    named = _files(file.path for file in files)
+    if of == 1:
+        return texts.REVIEW_READING.format(files=named)
+    return texts.REVIEW_READING_PART.format(part=part, of=of, files=named)
+
+
+def growing(findings: Sequence[Finding], sign: str, link_of: LinkOf = no_link) -> str:
+    """The findings so far, in the order in which they came, and below them the sign.
+
+    What stands in it stays as it is when more comes, but for the sign.
+    """
+    shown = [_finding(number, one, link_of) for number, one in enumerate(findings, 1)]
+    return "\n\n".join([*shown, sign])
+
+
+def finished(review: Review, link_of: LinkOf = no_link) -> str:
+    """Verdict, coverage, and the findings, the worst first, each with its number."""
+    findings = review.chosen.findings
+    return "\n\n".join(
+        [
+            f"**{_verdict(review)}**",
+            covered(review.coverage),
+            *[_finding(number, one, link_of) for number, one in enumerate(findings, 1)],
+            *_left_out(review.chosen),
+            *_prose(review),
+        ]
+    )
+
+
+def covered(coverage: Sequence[Coverage]) -> str:
+    """How much was read, and of the rest each file or at least how many, with the reason."""
+    read = [one for one in coverage if one.look is not Look.SKIPPED]
+    hunks, read_hunks = (sum(getattr(one, name) for one in coverage) for name in _COUNTS)
+    line = f"Read {len(read)} of {_counted(len(coverage), 'file')}"
+    if hunks > len(coverage):
+        line += f" ({read_hunks} of {hunks} hunks)"
+    not_read = _by_reason(one for one in coverage if one.look is Look.SKIPPED)
+    in_part = "; ".join(
+        f"{_code(one.file.path)} ({one.read_hunks} of {one.hunks} hunks, the others: {one.reason})"
+        for one in coverage
+        if one.look is Look.PARTLY
+    )
+    sentences = [line, in_part and f"In part: {in_part}", not_read and f"Not read: {not_read}"]
+    return ". ".join(filter(None, sentences)) + "."
+
+
+_COUNTS = ("hunks", "read_hunks")
+
+
+def _verdict(review: Review) -> str:
+    if review.verdict:
+        return " ".join(review.verdict.replace("**", "").split())
+    if all(one.look is Look.SKIPPED for one in review.coverage):
+        return texts.REVIEW_NOTHING_READ
+    found = Counter(one.severity for one in review.chosen.findings)
+    if not found:
+        return texts.REVIEW_NO_PROBLEMS
+    severities = ", ".join(f"{found[one]} {_WORDS[one].lower()}" for one in sorted(found))
+    count = _counted(found.total(), "problem")
+    return texts.REVIEW_PROBLEMS.format(count=count, severities=severities)
+
+
+def _finding(number: int, finding: Finding, link_of: LinkOf) -> str:
+    """Bold words instead of headings, of which a message of Slack's holds only a few."""
+    title = finding.title.rstrip(".").replace("**", "")
+    pieces = [f"**{number}. {_WORDS[finding.severity]}: {title}** · {_place(finding, link_of)}"]
+    if finding.quote.strip():
+        pieces.append(_fence(finding.quote, finding.anchor.path))
+    pieces += [_closed(finding.why)] if finding.why else []
+    pieces += [] if finding.is_certain else [f"_{texts.REVIEW_NOT_CERTAIN}_"]
+    if finding.suggestion.strip():
+        pieces += [texts.REVIEW_SUGGESTED, _fence(finding.suggestion, finding.anchor.path)]
+    return "\n".join(pieces)
+
+
+def _closed(text: str) -> str:
+    """With an end for a fence that has none, so that what follows is not taken for code."""
+    marks = _FENCE_LINE.findall(text)
+    return f"{text}\n{marks[-1]}" if len(marks) % 2 else text
+
+
+def _place(finding: Finding, link_of: LinkOf) -> str:
+    anchor = finding.anchor
+    place = _code(f"{anchor.path}:{anchor.line}")
+    link = link_of(anchor)
+    shown = f"[{place}]({link})" if link else place
+    return f"{shown} (removed)" if anchor.side is Side.OLD else shown
+
+
+def _left_out(chosen: Chosen) -> list[str]:
+    count = chosen.beyond_most
+    return [texts.REVIEW_LEFT_OUT.format(count=count)] if count else []
+
+
+def _prose(review: Review) -> list[str]:
+    prose = review.prose.strip("\n")
+    if not prose.strip():
+        return []
+    has_findings = bool(review.chosen.findings or review.verdict)
+    return [texts.REVIEW_ALSO if has_findings else texts.REVIEW_IN_WORDS, prose]
+
+
+def _by_reason(skipped: Iterable[Coverage]) -> str:
+    paths: dict[str, list[str]] = {}
+    for one in skipped:
+        paths.setdefault(one.reason, []).append(one.file.path)
+    return "; ".join(f"{_files(found)} ({reason})" for reason, found in paths.items())
+
+
+def _files(paths: Iterable[str]) -> str:
+    distinct = list(dict.fromkeys(paths))
+    named = ", ".join(map(_code, distinct[:NAMED_FILES]))
+    more = len(distinct) - NAMED_FILES
+    return f"{named} and {more} more" if more > 0 else named
+
+
+def _fence(code: str, path: str) -> str:
+    mark = "`" * max(3, _longest_run(code) + 1)
+    language = _LANGUAGES.get(PurePosixPath(path).suffix, "")
+    return f"{mark}{language}\n{code}\n{mark}"
+
+
+def _code(text: str) -> str:
+    """On one line, between more backticks than are in it."""
+    line = " ".join(text[:_LONGEST_PATH].split())
+    mark = "`" * (_longest_run(line) + 1)
+    space = " " if "`" in line else ""
+    return f"{mark}{space}{line}{space}{mark}"
+
+
+def _longest_run(text: str) -> int:
+    return max(map(len, _BACKTICKS.findall(text)), default=0)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
