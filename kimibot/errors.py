@@ -22,6 +22,15 @@ KimibotError
 │   ├── MessageGone        the message or its thread is no longer there
 │   ├── NotConnected       no connection: the call was certainly not applied
 │   └── FateUnknown        no response: the call may or may not have been applied
+├── GitHubError            GitHub did not give what was asked for; carries status and reason
+│   ├── RepositoryRefused  our own settings do not allow to read it: nothing was asked
+│   ├── NotThere           absent, or hidden from us
+│   ├── TokenRefused       our token was not accepted
+│   ├── AccessRefused      a permission or a policy is in the way; says which one
+│   ├── GitHubLimited      a rate limit; says how long it lasts, if GitHub did
+│   ├── TooLarge           more than GitHub, or we, hand out in one piece
+│   ├── GitHubFault        5xx, or what nobody understands
+│   └── GitHubUnreachable  no connection
 └── StorageError
     ├── DatabaseUnavailable   unreachable, or locked for too long
     └── ClaimLost             another owner has the thread now
@@ -178,6 +187,70 @@ class NotConnected(SlackError):
 
 class FateUnknown(SlackError):
     """No response came: the call may or may not have been applied."""
+
+
+class GitHubError(KimibotError):
+    """GitHub did not give what was asked for.
+
+    `detail` is for the operator's log, in GitHub's words or ours; it holds no token and no code.
+    """
+
+    name = "github_error"
+
+    def __init__(self, detail: str = "", *, status: int | None = None) -> None:
+        super().__init__(detail or self.name)
+        self.detail = detail
+        self.status = status
+
+
+class RepositoryRefused(GitHubError):
+    """Our settings do not allow to read this repository: nothing was asked."""
+
+    name = "repository_refused"
+
+
+class NotThere(GitHubError):
+    """Absent, or hidden from us: GitHub does not say which."""
+
+    name = "not_there"
+
+
+class TokenRefused(GitHubError):
+    """The token was not accepted."""
+
+    name = "token_refused"
+
+
+class AccessRefused(GitHubError):
+    """A permission or a policy is in the way; `needed` is GitHub's name for it, or ""."""
+
+    name = "access_refused"
+    needed: str = ""
+
+
+class GitHubLimited(GitHubError):
+    """A rate limit. `retry_after_seconds` is how long it lasts, or None."""
+
+    name = "github_limited"
+    retry_after_seconds: float | None = None
+
+
+class TooLarge(GitHubError):
+    """More than GitHub, or we, hand out in one piece."""
+
+    name = "too_large"
+
+
+class GitHubFault(GitHubError):
+    """A fault on GitHub's side, or an answer that nobody understands."""
+
+    name = "github_fault"
+
+
+class GitHubUnreachable(GitHubError):
+    """No connection, or none that lasted."""
+
+    name = "github_unreachable"
 
 
 class StorageError(KimibotError):

@@ -125,7 +125,11 @@ class FileDiff:
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """The files of a diff, and the text around them that is no diff, such as commit messages."""
+    """The files of a diff, and the text around them that is no diff, such as commit messages.
+
+    `missing_files` is how many more there are of which not even the names could be had.
+    """
 
     files: tuple[FileDiff, ...] = ()
     rest: str = ""
+    missing_files: int = 0

@@ -44,12 +44,16 @@ def no_link(_anchor: Anchor) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """What a finished review says. `prose` is what Kimi wrote that was no finding."""
+    """What a finished review says.
+
+    `prose` is what Kimi wrote that was no finding, `missing_files` how many files could not be had.
+    """
 
     chosen: Chosen
     coverage: Sequence[Coverage]
     verdict: str = ""
     prose: str = ""
+    missing_files: int = 0
 
 
 def reading(files: Sequence[FileDiff], part: int, of: int) -> str:
@@ -75,7 +79,7 @@ def finished(review: Review, link_of: LinkOf = no_link) -> str:
     return "\n\n".join(
         [
             f"**{_verdict(review)}**",
-            covered(review.coverage),
+            covered(review.coverage, review.missing_files),
             *[_finding(number, one, link_of) for number, one in enumerate(findings, 1)],
             *_left_out(review.chosen),
             *_prose(review),
@@ -83,11 +87,11 @@ def finished(review: Review, link_of: LinkOf = no_link) -> str:
     )
 
 
-def covered(coverage: Sequence[Coverage]) -> str:
+def covered(coverage: Sequence[Coverage], missing_files: int = 0) -> str:
     """How much was read, and of the rest each file or at least how many, with the reason."""
     read = [one for one in coverage if one.look is not Look.SKIPPED]
     hunks, read_hunks = (sum(getattr(one, name) for one in coverage) for name in _COUNTS)
-    line = f"Read {len(read)} of {_counted(len(coverage), 'file')}"
+    line = f"Read {len(read)} of {_counted(len(coverage) + missing_files, 'file')}"
     if hunks > len(coverage):
         line += f" ({read_hunks} of {hunks} hunks)"
     not_read = _by_reason(one for one in coverage if one.look is Look.SKIPPED)
@@ -96,7 +100,13 @@ def covered(coverage: Sequence[Coverage]) -> str:
         for one in coverage
         if one.look is Look.PARTLY
     )
-    sentences = [line, in_part and f"In part: {in_part}", not_read and f"Not read: {not_read}"]
+    missing = f"Not to be had: {_counted(missing_files, 'file')}" if missing_files else ""
+    sentences = [
+        line,
+        in_part and f"In part: {in_part}",
+        not_read and f"Not read: {not_read}",
+        missing,
+    ]
     return ". ".join(filter(None, sentences)) + "."
 
 

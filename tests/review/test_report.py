@@ -80,6 +80,10 @@ def test_the_coverage_says_what_was_not_looked_at_and_why() -> None:
     )
 
 
+def test_files_that_could_not_be_had_are_counted() -> None:
+    assert covered([WHOLE], 12) == "Read 1 of 13 files. Not to be had: 12 files."
+
+
 def test_a_growing_review_only_adds_to_what_is_shown() -> None:
     sign = reading([whole("src/a.py", b"x\n")], 1, 1)
     texts = [growing([DOUBT, BUG][:count], sign) for count in range(3)]

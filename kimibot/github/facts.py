@@ -1,0 +1,185 @@
+"""What GitHub says of a change and of the comments on it, checked and reduced to what is used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter
+
+from kimibot.review.changes import Anchor, Side
+
+LONGEST_COMMENT = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is to be reviewed, pinned to two commits.
+
+    `full_name` is the repository's name as it is now. `old_sha` is what the new version is compared
+    with: for a pull request where the branches parted, since its base moves on; it is "" for a
+    first commit. `path` is where the API has it. `file_count` is 0 where GitHub does not say it.
+    """
+
+    full_name: str
+    path: str
+    old_sha: str
+    new_sha: str
+    title: str = ""
+    description: str = ""
+    number: int | None = None
+    state: str = ""
+    file_count: int = 0
+    with_token: bool = False
+
+
+class Shape(BaseModel):
+    """A piece of GitHub's JSON; what is not named is left out."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Repository(Shape):
+    full_name: str
+
+
+class End(Shape):
+    """One of the two ends of a pull request. The repository is gone when a fork was deleted."""
+
+    sha: str
+    repo: Repository | None = None
+
+
+class PullShape(Shape):
+    title: str = ""
+    body: str | None = None
+    state: str = ""
+    draft: bool = False
+    merged: bool = False
+    base: End
+    head: End
+    changed_files: int = 0
+
+    @property
+    def state_word(self) -> str:
+        return "merged" if self.merged else "draft" if self.draft else self.state
+
+
+class CommitMessage(Shape):
+    message: str = ""
+
+
+class Parent(Shape):
+    sha: str
+
+
+class FileShape(Shape):
+    """One of the files; `patch` is missing for what is no text, and for what is too large."""
+
+    filename: str
+    status: str = "modified"
+    additions: int = 0
+    deletions: int = 0
+    changes: int = 0
+    patch: str | None = None
+    previous_filename: str = ""
+    sha: str | None = None
+
+
+class FilesShape(Shape):
+    """What a commit and a comparison have in common."""
+
+    files: tuple[FileShape, ...] = ()
+
+
+class CommitShape(FilesShape):
+    sha: str
+    commit: CommitMessage = CommitMessage()
+    parents: tuple[Parent, ...] = ()
+
+
+class ComparisonShape(FilesShape):
+    merge_base_commit: Parent
+    commits: tuple[CommitShape, ...] = ()
+
+
+class Author(Shape):
+    login: str = ""
+
+
+class CommentShape(Shape):
+    """A comment on a line; `line` is None where it belongs to an older version of the change."""
+
+    id: int
+    path: str = ""
+    line: int | None = None
+    side: str | None = None
+    body: str | None = None
+    user: Author | None = None
+    in_reply_to_id: int | None = None
+    subject_type: str = "line"
+
+    @property
+    def is_outdated(self) -> bool:
+        return self.line is None and self.subject_type == "line"
+
+
+FILES = TypeAdapter(tuple[FileShape, ...])
+COMMENTS = TypeAdapter(tuple[CommentShape, ...])
+
+
+def pull_change(
+    pull: PullShape, number: int, merge_base: str, *, full_name: str, with_token: bool
+) -> Change:
+    return Change(
+        full_name=full_name,
+        path=f"/repos/{full_name}/pulls/{number}",
+        old_sha=merge_base,
+        new_sha=pull.head.sha,
+        title=pull.title,
+        description=pull.body or "",
+        number=number,
+        state=pull.state_word,
+        file_count=pull.changed_files,
+        with_token=with_token,
+    )
+
+
+def commit_change(commit: CommitShape, *, full_name: str, with_token: bool) -> Change:
+    title, _, description = commit.commit.message.partition("\n")
+    return Change(
+        full_name=full_name,
+        path=f"/repos/{full_name}/commits/{commit.sha}",
+        old_sha=commit.parents[0].sha if commit.parents else "",
+        new_sha=commit.sha,
+        title=title,
+        description=description.strip(),
+        with_token=with_token,
+    )
+
+
+def told(comments: Sequence[CommentShape]) -> str:
+    """The comments as text, each thread together, for the model to read."""
+    threads: dict[int, list[CommentShape]] = {}
+    for comment in comments:
+        threads.setdefault(comment.in_reply_to_id or comment.id, []).append(comment)
+    return "\n".join(_told(comment, thread[0]) for thread in threads.values() for comment in thread)
+
+
+def line_links(web_url: str, change: Change) -> Callable[[Anchor], str]:
+    """Where a line of the change can be looked at, for as long as the commits are there."""
+
+    def link_of(anchor: Anchor) -> str:
+        sha = change.new_sha if anchor.side is Side.NEW else change.old_sha
+        return f"{web_url}/{change.full_name}/blob/{sha}/{quote(anchor.path)}#L{anchor.line}"
+
+    return link_of
+
+
+def _told(comment: CommentShape, first: CommentShape) -> str:
+    place = f"{comment.path}:{comment.line}" if comment.line else comment.path
+    name = comment.user.login if comment.user else "somebody"
+    old = " (of an older version)" if comment.is_outdated else ""
+    text = " ".join((comment.body or "").split())[:LONGEST_COMMENT]
+    return f"{'  ' if comment is not first else ''}{place}{old}, {name}: {text}"
