@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -10,17 +11,26 @@ from functools import partial
 from kimibot.allowance import Limit, Whose
 from kimibot.answers import Retry
 from kimibot.errors import (
+    AccessRefused,
     AccountExhausted,
     Busy,
     ContextTooLong,
     CutOff,
+    GitHubError,
+    GitHubFault,
+    GitHubLimited,
+    GitHubUnreachable,
     KeyRefused,
     KimiError,
     ModelNotFound,
     NoFirstEvent,
     NoText,
+    NotThere,
+    RepositoryRefused,
     RequestRefused,
     ServerFault,
+    TokenRefused,
+    TooLarge,
     TooSlow,
     Unreachable,
 )
@@ -96,6 +106,7 @@ REVIEW_IN_WORDS = "Kimi did not write this as findings with places, so it is sho
 REVIEW_ALSO = "Kimi also wrote:"
 REVIEW_READING = "Reading {files}…"
 REVIEW_READING_PART = "Reading part {part} of {of}: {files}…"
+PASTE_INSTEAD = "You can paste the diff here, or attach it as a file, and I review that."
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +223,22 @@ def app_limit(most: int) -> str:
     return f"I answer apps at most {most} times an hour in a thread. People can still ask me here."
 
 
+def github_failed(error: GitHubError) -> str:
+    """Why a change could not be read, and the way out: nothing is reviewed that was not read."""
+    text = _GITHUB_FAILURES.get(type(error), _GITHUB_FAILURES[GitHubFault])
+    if isinstance(error, AccessRefused) and error.needed:
+        text = text.replace("refused me", f"refused me; it needs: {error.needed}")
+    if isinstance(error, GitHubLimited) and error.retry_after_seconds is not None:
+        minutes = max(1, math.ceil(error.retry_after_seconds / 60))
+        text = text.replace("later", f"in {minutes} min")
+    return f"{text} {PASTE_INSTEAD}"
+
+
+def elsewhere(host: str) -> str:
+    """For an address on a host that is not the configured GitHub."""
+    return f"I read pull requests from one GitHub only, and {host} is another one. {PASTE_INSTEAD}"
+
+
 def with_trace(text: str, trace_id: str) -> str:
     """Our words and, on a line of its own, the trace id."""
     return f"{text}\ntrace: {trace_id}"
@@ -265,4 +292,15 @@ _FAILURES: dict[type[KimiError], tuple[str, bool]] = {
     CutOff: ("The answer was cut off here. Please try again.", True),
     TooSlow: ("The answer was not complete {in_time} and ends here. Please try again.", True),
     NoText: ("Kimi gave no answer to this. Please try again, or ask in other words.", True),
+}
+
+_GITHUB_FAILURES: dict[type[GitHubError], str] = {
+    RepositoryRefused: "I am not allowed to read this repository.",
+    NotThere: "I can't read this: it is not there, or it is private and I have no access.",
+    TokenRefused: "My GitHub token was not accepted. Please tell the admin of this bot.",
+    AccessRefused: "GitHub refused me. Please tell the admin of this bot.",
+    GitHubLimited: "GitHub does not answer me any more for now. Please try again later.",
+    TooLarge: "This is more than GitHub hands out.",
+    GitHubFault: "GitHub had a fault on its side. Please try again.",
+    GitHubUnreachable: "GitHub can't be reached right now. Please try again in a minute.",
 }

@@ -91,8 +91,10 @@ class Fetching:
             fetched = await self._once(url, accept, with_token)
             if isinstance(fetched, Fetched):
                 return fetched
+            if not fetched:
+                break
             url = url.join(fetched)
-        raise GitHubFault("too many redirects", status=310)
+        raise GitHubFault("redirects that lead nowhere", status=310)
 
     def _check(self, url: httpx.URL) -> None:
         """Scheme, host, port and the beginning of the path are those of the API."""

@@ -27,7 +27,7 @@ class Versions:
     folder: Path
 
     def diff(self, *options: str) -> bytes:
-        return self.git("diff", *options, "old", "new")
+        return self.git("diff", *options, "old", "new", "--")
 
     def git(self, *arguments: str, data: bytes | None = None) -> bytes:
         """What a command of git prints; the machine's own configuration has no say."""
@@ -127,7 +127,7 @@ def _counts(file: FileDiff) -> tuple[int, int]:
 
 def _facts(of: Versions, *options: str) -> dict[str, tuple[Status, str]]:
     """From git's own list of names, which needs no quoting."""
-    fields = of.git("diff", "--raw", "-z", *options, "old", "new").decode().split("\0")[:-1]
+    fields = of.git("diff", "--raw", "-z", *options, "old", "new", "--").decode().split("\0")[:-1]
     facts, at = dict[str, tuple[Status, str]](), 0
     while at < len(fields):
         old_mode, new_mode, old_id, new_id, letter = fields[at].removeprefix(":").split(" ")
@@ -140,7 +140,9 @@ def _facts(of: Versions, *options: str) -> dict[str, tuple[Status, str]]:
 
 
 def _numstat(of: Versions, *options: str) -> dict[str, tuple[int, int]]:
-    fields = of.git("diff", "--numstat", "-z", *options, "old", "new").decode().split("\0")[:-1]
+    fields = (
+        of.git("diff", "--numstat", "-z", *options, "old", "new", "--").decode().split("\0")[:-1]
+    )
     counts, at = dict[str, tuple[int, int]](), 0
     while at < len(fields):
         added, removed, path = fields[at].split("\t", 2)

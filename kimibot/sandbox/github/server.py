@@ -1,0 +1,28 @@
+"""Runs a local GitHub on loopback."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from aiohttp import web
+
+from kimibot.sandbox.github.endpoint import PREFIX, LocalGitHub
+
+_CLOSING_SECONDS = 0.1
+
+
+@asynccontextmanager
+async def local_github(port: int = 0) -> AsyncIterator[LocalGitHub]:
+    """A running local GitHub without repositories; port 0 takes a free one."""
+    github = LocalGitHub()
+    app = web.Application()
+    app.router.add_route("*", f"{PREFIX}/{{path:.*}}", github.answer)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=_CLOSING_SECONDS)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", port).start()
+        github.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+        yield github
+    finally:
+        await runner.cleanup()
