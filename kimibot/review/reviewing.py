@@ -1,0 +1,94 @@
+"""Pure: a review from its beginning to its end, for whoever carries it out.
+
+`plan` says what to ask, `ReviewReading` reads each answer while it comes, `close` makes the report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kimibot.answers import ChatMessage
+from kimibot.review.changes import FileDiff
+from kimibot.review.findings import choose
+from kimibot.review.prompts import Subject, messages, overhead_tokens
+from kimibot.review.reading import Heard, ReviewReading
+from kimibot.review.report import LinkOf, Review, finished, growing, no_link, reading
+from kimibot.review.said import Severity
+from kimibot.review.selecting import Coverage, Limits, select
+from kimibot.review.verifying import Evidence
+
+MOST_PASSES = 20
+FEWEST_TOKENS = 2_000
+"""A pass is at least that large, however little the rest of the request leaves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One request to Kimi: the `part`-th of `of`."""
+
+    files: tuple[FileDiff, ...]
+    messages: tuple[ChatMessage, ...]
+    part: int
+    of: int
+
+    @property
+    def sign(self) -> str:
+        """What the reply shows while it is under way."""
+        return reading(self.files, self.part, self.of)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to ask, and against what to hold the answers. Without passes there is nothing to ask."""
+
+    passes: tuple[Pass, ...]
+    coverage: tuple[Coverage, ...]
+    evidence: Evidence
+    missing_files: int = 0
+
+
+def plan(
+    files: Sequence[FileDiff],
+    subject: Subject,
+    *,
+    context_tokens: int,
+    attributes: str = "",
+    missing_files: int = 0,
+) -> Plan:
+    """The passes that a review of these files takes, each within `context_tokens`."""
+    rough = select(files, Limits(context_tokens, MOST_PASSES), attributes)
+    left = context_tokens - overhead_tokens(rough.coverage, subject)
+    selection = select(files, Limits(max(left, FEWEST_TOKENS), MOST_PASSES), attributes)
+    of = len(selection.passes)
+    passes = tuple(
+        Pass(found, messages(found, selection.coverage, subject, part, of), part, of)
+        for part, found in enumerate(selection.passes, 1)
+    )
+    shown = [file for found in selection.passes for file in found]
+    evidence = Evidence.of(shown, selection.coverage, subject.texts)
+    return Plan(passes, selection.coverage, evidence, missing_files)
+
+
+def begin(made: Plan, heard: Heard | None = None) -> ReviewReading:
+    """The reading of one pass's answer; what was `heard` in the passes before is kept."""
+    return ReviewReading(made.evidence, heard)
+
+
+def show(heard: Heard, now: Pass, link_of: LinkOf = no_link) -> str:
+    """The review as it grows."""
+    return growing(heard.findings, now.sign, link_of)
+
+
+def close(
+    made: Plan, heard: Heard, *, link_of: LinkOf = no_link, floor: Severity = Severity.MINOR
+) -> str:
+    """The review as it ends. The verdicts of several passes are parts of what is said."""
+    review = Review(
+        chosen=choose(heard.findings, floor=floor),
+        coverage=made.coverage,
+        verdict=heard.verdicts[0] if len(made.passes) == 1 and heard.verdicts else "",
+        prose=heard.prose,
+        missing_files=made.missing_files,
+    )
+    return finished(review, link_of)
