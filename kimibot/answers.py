@@ -13,6 +13,10 @@ REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_details")
 """Where endpoints put the model's reasoning beside its content."""
 
 
+CUT_OFF = "[cut off]"
+"""With this an answer ends that goes back to the model without its end."""
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Tokens as the endpoint counted them; None where it did not say."""

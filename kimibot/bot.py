@@ -144,11 +144,14 @@ def _app(settings: Settings, edges: Edges, worker: Worker, marks: Marks) -> Asyn
         edges.client,
         edges.us,
         listeners=Listeners(accepting.accept, stopping.deleted, stopping.reacted),
+        shortcuts={"ask_about": buttons.ask_about},
         actions={
             texts.TRY_AGAIN: buttons.try_again,
+            texts.CONTINUE: buttons.go_on,
             texts.SHOW_REASONING: buttons.show_reasoning,
             texts.STOP: stopping.pressed,
         },
+        take_off=lambda *what: edges.background.start(edges.messages.take_button_off(*what)),
         signing_secret=secret.get_secret_value() if secret and not settings.socket_mode else None,
         on_event=edges.metrics.event_came,
     )
@@ -161,6 +164,7 @@ def _buttons(settings: Settings, edges: Edges, worker: Worker) -> Buttons:
         show=SlackWhispers(edges.web_api, edges.pacing).show_reasoning,
         wake=worker.wake,
         background=edges.background,
+        now=utc_now,
         shows_reasoning=settings.show_reasoning == "ask",
     )
 

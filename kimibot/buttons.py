@@ -1,16 +1,18 @@
-"""What a press of our buttons does: who may, then the row, then the worker or the person."""
+"""What our buttons and shortcuts do: who may, then the row, then the worker or the person."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from typing import Protocol
 
 from kimibot import texts
 from kimibot.answers import ChatMessage, reasoning_in
 from kimibot.background import Background
-from kimibot.conversation import Thread
+from kimibot.conversation import Accepted, Asker, Message, Shortcut, Thread
 from kimibot.errors import SlackError
+from kimibot.turns import Kind
 
 log = logging.getLogger(__name__)
 
@@ -24,6 +26,12 @@ class Asks(Protocol):
 
     async def answer_to(self, turn_id: str) -> ChatMessage | None:
         """The model's message as it was received, None where none is kept."""
+
+    async def continue_turn(self, turn_id: str, now: datetime) -> int | None: ...
+
+    async def accept(
+        self, message: Message, *, is_ask: bool, kind: Kind, asker: Asker, now: datetime
+    ) -> Accepted | None: ...
 
 
 Whisper = Callable[[Thread, str, str], Awaitable[None]]
@@ -44,6 +52,7 @@ class Buttons:
         show: Whisper,
         wake: Callable[[int], None],
         background: Background,
+        now: Callable[[], datetime],
         shows_reasoning: bool,
     ) -> None:
         self._asks = asks
@@ -51,15 +60,35 @@ class Buttons:
         self._show = show
         self._wake = wake
         self._background = background
+        self._now = now
         self._shows_reasoning = shows_reasoning
 
     async def try_again(self, turn_id: str, user: str) -> None:
         """Queue a failed turn once more, for the one who asked; a second press does nothing."""
+        if await self._thread_for_asker(turn_id, user) is not None:
+            self._wake_if_queued(await self._asks.requeue(turn_id))
+
+    async def go_on(self, turn_id: str, user: str) -> bool:
+        """Queue a turn that goes on where a reply was cut off, for the one who asked; True if the
+        button has served, now or before."""
         if await self._thread_for_asker(turn_id, user) is None:
+            return False
+        self._wake_if_queued(await self._asks.continue_turn(turn_id, self._now()))
+        return True
+
+    async def ask_about(self, shortcut: Shortcut) -> None:
+        """Queue an ask about a message, whoever wrote it, in the message's thread."""
+        message, asker = shortcut.message, shortcut.asker
+        if message is None:
+            await self._whisper(shortcut.thread, asker.id, texts.NOTHING_TO_ANSWER)
             return
-        thread_id = await self._asks.requeue(turn_id)
-        if thread_id is not None:
-            self._wake(thread_id)
+        accepted = await self._asks.accept(
+            message, is_ask=True, kind=Kind.ABOUT, asker=asker, now=self._now()
+        )
+        if accepted is None or accepted.turn_id is None:
+            await self._whisper(shortcut.thread, asker.id, texts.ASKED_ALREADY)
+        else:
+            self._wake(accepted.thread_id)
 
     async def show_reasoning(self, turn_id: str, user: str) -> None:
         """Show the reasoning behind an answer to the one who asked, if the operator allows it."""
@@ -85,6 +114,10 @@ class Buttons:
             await self._whisper(thread, user, texts.NOT_YOURS)
             return None
         return thread
+
+    def _wake_if_queued(self, thread_id: int | None) -> None:
+        if thread_id is not None:
+            self._wake(thread_id)
 
     async def _show_if_possible(self, thread: Thread, user: str, text: str) -> None:
         """In the background: Slack wants the press acknowledged before long texts are shown."""

@@ -13,7 +13,8 @@ from kimibot import texts
 from kimibot.admission import Refusal
 from kimibot.allowance import Denial, Whose
 from kimibot.attempt import Attempt
-from kimibot.errors import KimiError, SlackError
+from kimibot.errors import CutOff, KimiError, SlackError, TooSlow
+from kimibot.handles import continue_button
 from kimibot.live_reply import LiveReply
 from kimibot.turns import Stop, StopCause, Turn
 from kimibot.views import Button
@@ -57,7 +58,8 @@ class Closing:
         if stop.cause is StopCause.ASK_DELETED:
             await self._take_back(attempt, reply)
         else:
-            await reply.finish(attempt.text_to_keep, texts.stopped(await self._name(stop.by)))
+            note = texts.stopped(await self._name(stop.by))
+            await reply.finish(attempt.text_to_keep, note, *_go_on(attempt))
 
     async def _take_back(self, attempt: Attempt, reply: LiveReply) -> None:
         """As far as Slack allows: nobody is to be told under a message that is gone."""
@@ -115,6 +117,7 @@ class Closing:
         _log_failure(attempt, error)
         note = texts.failure(error, attempt.trace_id)
         buttons = [_try_again(attempt.turn)] if note.can_retry else []
+        buttons += _go_on(attempt) if isinstance(error, CutOff | TooSlow) else []
         await reply.finish(attempt.text_to_keep, note.text, *buttons)
 
     async def confess(self, attempt: Attempt, reply: LiveReply) -> None:
@@ -144,6 +147,11 @@ def has_failed_too_often(turn: Turn) -> bool:
 
 def _try_again(turn: Turn) -> Button:
     return Button(texts.TRY_AGAIN, texts.TRY_AGAIN_LABEL, turn.id)
+
+
+def _go_on(attempt: Attempt) -> list[Button]:
+    """For an answer of which something is kept to go on from."""
+    return [continue_button(attempt.turn.id)] if attempt.text and attempt.answer else []
 
 
 def _log_failure(attempt: Attempt, error: KimiError) -> None:

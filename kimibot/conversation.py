@@ -63,6 +63,24 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
+class Asker:
+    """A person who asks about what somebody else has said, and that person's own workspace."""
+
+    id: str
+    team: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Shortcut:
+    """That a person has chosen one of our shortcuts on a message; `message` is None where that is
+    one of ours, or nothing that somebody said."""
+
+    asker: Asker
+    thread: Thread
+    message: Message | None
+
+
+@dataclass(frozen=True, slots=True)
 class Deletion:
     """That a message is gone from a thread: `message` as it was said, or None and `is_ours`.
 

@@ -12,10 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from kimibot.answers import REASONING_FIELDS, ChatMessage
+from kimibot.answers import CUT_OFF, REASONING_FIELDS, ChatMessage
 from kimibot.conversation import Placed, Remembered, Speaker
-
-CUT_OFF = "[cut off]"
 
 TRIM_STEP = 0.4
 """The oldest part is left out in steps of this share of the budget, so that the beginning of the
@@ -186,6 +184,8 @@ def _merged(said: Sequence[ChatMessage]) -> list[ChatMessage]:
     for message in said:
         if message["role"] == "user" and merged and merged[-1]["role"] == "user":
             merged[-1] = _joined(merged[-1], message)
+        elif message["role"] == "assistant" and merged and _is_cut_off(merged[-1]):
+            merged[-1] = _continued(merged[-1], message)
         else:
             merged.append(message)
     return merged
@@ -193,3 +193,13 @@ def _merged(said: Sequence[ChatMessage]) -> list[ChatMessage]:
 
 def _joined(first: Mapping[str, Any], second: Mapping[str, Any]) -> ChatMessage:
     return {"role": "user", "content": f"{first['content']}\n\n{second['content']}"}
+
+
+def _is_cut_off(message: ChatMessage) -> bool:
+    return message["role"] == "assistant" and str(message["content"]).endswith(CUT_OFF)
+
+
+def _continued(cut: ChatMessage, rest: ChatMessage) -> ChatMessage:
+    """An answer that was cut off and what it was continued with are one."""
+    beginning = str(cut["content"]).removesuffix(CUT_OFF).removesuffix("\n")
+    return {**rest, "content": f"{beginning}{rest.get('content') or ''}"}

@@ -12,7 +12,7 @@ from kimibot.answers import Answer
 from kimibot.attempt import Attempt
 from kimibot.conversation import Message, Remembered, Speaker, Thread
 from kimibot.errors import SlackError
-from kimibot.turns import Claim
+from kimibot.turns import Claim, Kind
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +86,7 @@ class Recalling:
             budget_tokens=budget_tokens,
             name_of=lambda id_: names.get(id_, id_),
             with_reasoning=self._is_same_model(claim),
-            open_ts={turn.ts for turn in claim.turns},
+            open_ts={turn.ts for turn in claim.turns if turn.kind is not Kind.CONTINUE},
             replaced_ts={ts for turn in claim.turns for ts in turn.reply_ts},
             instruction=texts.INSTRUCTIONS.get(claim.turns[0].kind, ""),
         )

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
 
 from kimibot.allowance import Limit, Whose
-from kimibot.answers import Retry
+from kimibot.answers import CUT_OFF, Retry
 from kimibot.errors import (
     AccessRefused,
     AccountExhausted,
@@ -40,6 +40,8 @@ TRY_AGAIN = "try_again"
 TRY_AGAIN_LABEL = "Try again"
 SHOW_REASONING = "show_reasoning"
 SHOW_REASONING_LABEL = "Show reasoning"
+CONTINUE = "continue"
+CONTINUE_LABEL = "Continue"
 STOP = "stop"
 STOP_LABEL = "Stop"
 
@@ -62,6 +64,8 @@ NOTHING_TO_STOP = "There is nothing to stop here."
 NOT_YOURS_TO_STOP = "Only the person who asked, or who takes part in the thread, can stop this."
 YOUR_ANSWER_IS_READY = "your answer is ready."
 NO_ANSWER_YET = "I could not finish your answer: see above."
+ASKED_ALREADY = "That message has its answer already, or will have it: look into its thread."
+NOTHING_TO_ANSWER = "I can't answer that message. Ask me about it in its thread."
 NOT_YOURS = "Only the person who asked can do this."
 REASONING_OFF = "Kimi's reasoning is not shown here any more."
 REASONING_GONE = "I have not kept any reasoning for this answer."
@@ -88,6 +92,15 @@ INSTRUCTIONS = {
         "was found out or decided and why, and what is still open and with whom. Say who said "
         "what where that matters. A few sentences or a short list, in the language that most of "
         "the thread is in. Leave out that you were asked for this.]"
+    ),
+    Kind.ABOUT: (
+        "[Somebody wants to know about the last message above: answer it if it is a question, "
+        "otherwise explain what it says and what should be done about it.]"
+    ),
+    Kind.CONTINUE: (
+        f"[Your answer that ends in {CUT_OFF} was not complete. Go on exactly where it ends: "
+        "repeat nothing, and say nothing before it. If it ends within a block of code, open that "
+        "block again.]"
     ),
 }
 """What the model is told beside the thread for asks of these kinds."""

@@ -23,7 +23,11 @@ class Outcome(StrEnum):
 
 
 class Kind(StrEnum):
-    """What an ask wants. All but an ordinary one are answered alone, each in a reply of its own."""
+    """What an ask wants. All but an ordinary one are answered alone, each in a reply of its own.
+
+    That about a message has that message's ts. One to continue has the ts of the last part of the
+    reply that was cut off: so there is at most one for each.
+    """
 
     ASK = "ask"
     HELP = "help"
@@ -33,10 +37,16 @@ class Kind(StrEnum):
     FORGET = "forget"
     SUMMARISE = "summarise"
     APP_LIMIT = "app_limit"
+    ABOUT = "about"
+    CONTINUE = "continue"
 
 
-FOR_THE_MODEL = frozenset({Kind.ASK, Kind.SUMMARISE})
+FOR_THE_MODEL = frozenset({Kind.ASK, Kind.SUMMARISE, Kind.ABOUT, Kind.CONTINUE})
 """The model reads and answers these; the others are between people and the bot itself."""
+
+
+PRESSED = frozenset({Kind.ABOUT, Kind.CONTINUE})
+"""Asked by a press, long after their ts: a word that was said in between is not about them."""
 
 
 class StopCause(StrEnum):

@@ -259,7 +259,12 @@ class Stage:
 
     @property
     def has_button(self) -> bool:
-        return self.channel.shown[max(self.channel.shown)].buttons != ()
+        return self.buttons != []
+
+    @property
+    def buttons(self) -> list[str]:
+        """What can be pressed below the last part."""
+        return [button.action for button in self.channel.shown[max(self.channel.shown)].buttons]
 
 
 def said(*contents: str, **last: Any) -> list[Step]:

@@ -8,8 +8,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kimibot.answers import CUT_OFF
 from kimibot.conversation import Placed, Remembered, Speaker
-from kimibot.history import CUT_OFF, Reading, people_in, read, tokens
+from kimibot.history import Reading, people_in, read, tokens
 
 NAMES = {"U0ANA": "Ana", "U0BO": "Bo"}
 ASK = Remembered(1, "1764493920.000100", Speaker.PERSON, "U0ANA", "Why is `a[0]` slow?")

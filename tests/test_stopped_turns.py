@@ -39,7 +39,7 @@ async def test_a_stopped_answer_stays_and_says_who_stopped_it() -> None:
     assert answering.done()
     ending = answering.result()
     assert stage.channel.bodies() == ["Half of "]
-    assert (stage.note, stage.has_button) == ("Stopped by Ana.", False)
+    assert (stage.note, stage.buttons) == ("Stopped by Ana.", [texts.CONTINUE])
     assert stage.model.open_streams == 0
     assert (ending.outcome, ending.trace_id, ending.left_open) == (Outcome.STOPPED, "msg_1", ())
     assert ending.answer is not None

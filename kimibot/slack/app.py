@@ -18,9 +18,10 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
-from kimibot.conversation import Deletion, Message, Reaction, Us
+from kimibot.conversation import Deletion, Message, Reaction, Shortcut, Us
 from kimibot.slack.changes import read_deletion, read_reaction
 from kimibot.slack.events import read
+from kimibot.slack.shortcuts import read_shortcut
 
 log = logging.getLogger(__name__)
 
@@ -36,8 +37,16 @@ class Listeners:
     reacted: Callable[[Reaction], Awaitable[None]]
 
 
-Press = Callable[[str, str], Awaitable[None]]
-"""What a press of one of our buttons leads to: the button's value, and who pressed it."""
+Choose = Callable[[Shortcut], Awaitable[None]]
+"""What it leads to when somebody chooses one of our shortcuts on a message."""
+
+Press = Callable[[str, str], Awaitable[bool | None]]
+"""What a press of one of our buttons leads to: the button's value, and who pressed it. True says
+that the button has served."""
+
+TakeOff = Callable[[str, Mapping[str, Any], str], object]
+"""Takes a button that has served off its message: the channel, the message, the button's action.
+Returns at once."""
 
 
 def build_app(
@@ -46,6 +55,8 @@ def build_app(
     *,
     listeners: Listeners,
     actions: Mapping[str, Press],
+    shortcuts: Mapping[str, Choose],
+    take_off: TakeOff,
     signing_secret: str | None,
     on_event: Callable[[], None] = lambda: None,
 ) -> AsyncApp:
@@ -64,7 +75,9 @@ def build_app(
         )
     app.use(_storing(us, listeners, on_event))
     for action_id, press in actions.items():
-        app.action(action_id)(_listener(press))
+        app.action(action_id)(_listener(press, take_off))
+    for callback_id, choose in shortcuts.items():
+        app.message_shortcut(callback_id)(_shortcut_listener(choose, us))
     return app
 
 
@@ -140,14 +153,29 @@ async def _tell(body: dict[str, Any], us: Us, listeners: Listeners) -> None:
         await listeners.reacted(reaction)
 
 
-def _listener(press: Press) -> Callable[..., Awaitable[None]]:
+def _listener(press: Press, take_off: TakeOff) -> Callable[..., Awaitable[None]]:
     """Acknowledged after the press has been acted on: what was acknowledged is not lost."""
 
     async def pressed(
         ack: Callable[[], Awaitable[object]], body: dict[str, Any], action: dict[str, Any]
     ) -> None:
         user = str((body.get("user") or {}).get("id") or "")
-        await press(str(action.get("value") or ""), user)
+        has_served = await press(str(action.get("value") or ""), user)
         await ack()
+        if has_served and (message := body.get("message")):
+            channel = str((body.get("channel") or {}).get("id") or "")
+            take_off(channel, message, str(action.get("action_id") or ""))
 
     return pressed
+
+
+def _shortcut_listener(choose: Choose, us: Us) -> Callable[..., Awaitable[None]]:
+    """Acknowledged after it has been acted on, as a press is."""
+
+    async def chosen(ack: Callable[[], Awaitable[object]], body: dict[str, Any]) -> None:
+        shortcut = read_shortcut(body, us)
+        if shortcut is not None:
+            await choose(shortcut)
+        await ack()
+
+    return chosen

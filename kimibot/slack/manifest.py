@@ -22,10 +22,18 @@ SCOPES: Mapping[str, str] = MappingProxyType(
         "im:write": "tell the asker in a direct message where a reply is refused",
         "reactions:read": "hear the reaction with which the asker stops an answer",
         "reactions:write": "mark the asks that have to wait",
+        "commands": "offer its shortcuts in the menu of each message",
         "users:read": "tell the model the names of those who speak, and guests from members",
     }
 )
 """The bot's scopes, each with what it is for."""
+
+SHORTCUTS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "ask_about": ("Ask Kimi about this", "Kimi explains this message, or answers it"),
+    }
+)
+"""What stands in the menu of each message: by callback id, its name and what it does."""
 
 EVENTS: Mapping[str, str] = MappingProxyType(
     {
@@ -57,6 +65,10 @@ def manifest(*, request_url: str | None = None) -> dict[str, Any]:
                 "messages_tab_read_only_enabled": False,
             },
             "bot_user": {"display_name": "kimibot", "always_online": True},
+            "shortcuts": [
+                {"name": name, "type": "message", "callback_id": id_, "description": description}
+                for id_, (name, description) in SHORTCUTS.items()
+            ],
         },
         "oauth_config": {"scopes": {"bot": list(SCOPES)}},
         "settings": {
@@ -70,7 +82,7 @@ def manifest(*, request_url: str | None = None) -> dict[str, Any]:
 
 
 def as_yaml(document: Mapping[str, Any]) -> str:
-    """A manifest as YAML: mappings, lists of plain values, and scalars are all it has."""
+    """A manifest as YAML: mappings, lists of scalars or of mappings, and scalars are all it has."""
     return "\n".join(_yaml_lines(document, "")) + "\n"
 
 
@@ -85,9 +97,19 @@ def _yaml_lines(document: Mapping[str, Any], indent: str) -> Iterator[str]:
             yield from _yaml_lines(value, indent + "  ")
         elif isinstance(value, list):
             yield f"{indent}{key}:"
-            yield from (f"{indent}  - {_yaml_scalar(item)}" for item in value)
+            for item in value:
+                yield from _yaml_item(item, indent + "  ")
         else:
             yield f"{indent}{key}: {_yaml_scalar(value)}"
+
+
+def _yaml_item(item: Any, indent: str) -> Iterator[str]:
+    if not isinstance(item, Mapping):
+        yield f"{indent}- {_yaml_scalar(item)}"
+        return
+    first, *others = _yaml_lines(item, indent + "  ")
+    yield f"{indent}- {first.lstrip()}"
+    yield from others
 
 
 def _yaml_scalar(value: Any) -> str:

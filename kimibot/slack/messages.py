@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kimibot.conversation import Thread
+from kimibot.errors import SlackError
 from kimibot.pacing import Pacing
 from kimibot.slack.inline import BREAK
 from kimibot.slack.markdown import notification, unescape
 from kimibot.slack.own_words import own_words, without_dates
 from kimibot.slack.web_api import WebApi
 from kimibot.views import Button, Style, View
+
+log = logging.getLogger(__name__)
 
 METADATA_TYPE = "kimibot_reply"
 MOST_TEXT_CHARACTERS = 4_000
@@ -69,6 +73,21 @@ class SlackMessages:
         ours = [message for message in messages if _is_of(message, turn_id)]
         return sorted((str(message["ts"]), _body_of(message)) for message in ours)
 
+    async def take_button_off(
+        self, channel: str, message: Mapping[str, Any], action_id: str
+    ) -> None:
+        """Show a message as an interaction brought it, but without one of its buttons, if Slack
+        takes that: it is a courtesy, as the button does nothing any more."""
+        blocks = list(_blocks_without(message.get("blocks") or [], action_id))
+        ts, text = str(message.get("ts") or ""), str(message.get("text") or "")
+        await self._pacing.call("chat.update")
+        try:
+            await self._web_api.call(
+                "chat.update", channel=channel, ts=ts, text=text, blocks=blocks
+            )
+        except SlackError as error:
+            log.info("button not taken off: %s", error, extra={"channel": channel})
+
     async def whisper(self, thread: Thread, user: str, text: str) -> None:
         """Tell one person something that the others in the thread do not see."""
         await self._pacing.call("chat.postEphemeral")
@@ -79,6 +98,16 @@ class SlackMessages:
             user=user,
             text=own_words(text),
         )
+
+
+def _blocks_without(blocks: Sequence[Any], action_id: str) -> Iterator[Any]:
+    for block in blocks:
+        elements = block.get("elements") or []
+        left = [one for one in elements if one.get("action_id") != action_id]
+        if block.get("type") != "actions" or len(left) == len(elements):
+            yield block
+        elif left:
+            yield {**block, "elements": left}
 
 
 def _metadata(turn_id: str, part: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import bindparam, exists, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from kimibot.conversation import Accepted, Message, Speaker, Thread, ThreadFacts
+from kimibot.conversation import Accepted, Asker, Message, Speaker, Thread, ThreadFacts
 from kimibot.storage.columns import database_now
 from kimibot.storage.memory import add_messages, without_forgotten
 from kimibot.storage.tables import ENDED, QUEUED, is_open, messages, threads, turns, unless_there
@@ -116,6 +116,7 @@ async def accept(
     kind: Kind,
     is_follow_up: bool,
     opens_thread: bool,
+    asker: Asker | None,
     now: datetime,
     new_id: Callable[[], str],
 ) -> Accepted | None:
@@ -132,7 +133,8 @@ async def accept(
         return Accepted(thread_id)
     await add_messages(connection, thread_id, [message])
     must_wait = await _has_open_turn(connection, thread_id, message)
-    turn = _turn_row(new_id(), thread_id, message, now)
+    asker = asker or Asker(message.author, message.author_team)
+    turn = _turn_row(new_id(), thread_id, message, asker, now)
     turn |= {"kind": kind.value, "is_follow_up": is_follow_up, "had_to_wait": must_wait}
     added = await connection.execute(_ADD_TURN[connection.dialect.name], turn)
     return Accepted(thread_id, added.scalar_one_or_none(), must_wait)
@@ -205,15 +207,17 @@ def _key(thread: Thread) -> dict[str, Any]:
     return {"team": thread.team, "channel": thread.channel, "root_ts": thread.root_ts}
 
 
-def _turn_row(turn_id: str, thread_id: int, message: Message, now: datetime) -> dict[str, Any]:
+def _turn_row(
+    turn_id: str, thread_id: int, message: Message, asker: Asker, now: datetime
+) -> dict[str, Any]:
     return {
         "id": turn_id,
         "thread_id": thread_id,
         "team": message.thread.team,
         "channel": message.thread.channel,
         "ts": message.ts,
-        "asker": message.author,
-        "asker_team": message.author_team,
+        "asker": asker.id,
+        "asker_team": asker.team,
         "event_id": message.event_id,
         "state": QUEUED,
         "accepted_at": now,

@@ -39,7 +39,7 @@ from kimibot.storage.tables import (
     turns,
     unless_there,
 )
-from kimibot.turns import Stop, StopCause, TurnToStop
+from kimibot.turns import PRESSED, Stop, StopCause, TurnToStop
 
 KEPT_SECONDS = 900.0
 """An ask can come six minutes after its stop: so late Slack delivers an event once more, see
@@ -139,7 +139,7 @@ _OVERTAKEN = (
         is_open,
         turns.c.attempt == 0,
         turns.c.stop_requested.is_(None),
-        or_(_is_word_for, _is_deletion_of),
+        or_(and_(_is_word_for, turns.c.kind.not_in(sorted(PRESSED))), _is_deletion_of),
     )
 )
 

@@ -7,8 +7,8 @@ from datetime import datetime
 from uuid import uuid4
 
 from kimibot.answers import ChatMessage
-from kimibot.conversation import Accepted, Message, Remembered, Thread, ThreadFacts
-from kimibot.storage import asks, claims, memory, orders, owners, stops
+from kimibot.conversation import Accepted, Asker, Message, Remembered, Thread, ThreadFacts
+from kimibot.storage import asks, claims, continuing, memory, orders, owners, stops
 from kimibot.storage.engine import Database
 from kimibot.turns import Claim, Ending, Kind, TurnToStop
 
@@ -43,10 +43,11 @@ class Store:
         kind: Kind = Kind.ASK,
         is_follow_up: bool = False,
         opens_thread: bool = True,
+        asker: Asker | None = None,
         now: datetime,
     ) -> Accepted | None:
         """Stores a message, and if it is an ask, its thread and a queued turn. Once returned, it
-        survives a crash.
+        survives a crash. The author is who asks, unless `asker` says otherwise.
 
         None, and nothing stored, when the thread is not ours and the message does not open it:
         only an ask does, if it may. A repeated delivery finds its thread but queues nothing, and
@@ -60,6 +61,7 @@ class Store:
                 kind=kind,
                 is_follow_up=is_follow_up,
                 opens_thread=opens_thread,
+                asker=asker,
                 now=now,
                 new_id=self._new_id,
             )
@@ -150,6 +152,12 @@ class Store:
         """Queues a failed turn once more and returns its thread; None for any other turn."""
         async with self._database.writing(ACCEPT_SECONDS) as connection:
             return await asks.requeue(connection, turn_id)
+
+    async def continue_turn(self, turn_id: str, now: datetime) -> int | None:
+        """Queues a turn that goes on where the reply of `turn_id` ends, and returns its thread;
+        None where there is nothing to go on from, or where that is done already."""
+        async with self._database.writing(ACCEPT_SECONDS) as connection:
+            return await continuing.add(connection, turn_id, now=now, new_id=self._new_id)
 
     async def turn_owner(self, turn_id: str) -> tuple[Thread, str] | None:
         """The turn's thread and asker; None if there is no such turn."""

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 import kimibot
+from kimibot.sandbox.slack import people
 from kimibot.slack.manifest import EVENTS, SCOPES, as_json, as_yaml, manifest
 
 URL = "https://bot.example.com/slack/events"
@@ -59,6 +60,14 @@ def test_every_event_has_its_scope() -> None:
     assert set(EVENTS.values()) <= set(SCOPES)
 
 
+def test_each_shortcut_keeps_slacks_limits_and_is_on_the_page_of_the_demo() -> None:
+    """https://docs.slack.dev/reference/app-manifest"""
+    shortcuts = manifest()["features"]["shortcuts"]
+
+    assert all(len(one["name"]) <= 24 and len(one["description"]) <= 150 for one in shortcuts)
+    assert {one["callback_id"]: one["name"] for one in shortcuts} == people.SHORTCUTS
+
+
 NEEDS = {
     "auth.test": "",
     "apps.connections.open": "",  # the app-level token's own
@@ -89,5 +98,6 @@ def test_every_method_that_is_called_has_its_scope() -> None:
 
 def test_no_scope_is_asked_for_that_nothing_needs() -> None:
     needed = set(EVENTS.values()) | {NEEDS[method] for method in methods_called()}
+    needed |= {"commands"} if manifest()["features"]["shortcuts"] else set()
 
     assert set(SCOPES) <= needed

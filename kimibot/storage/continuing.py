@@ -1,0 +1,53 @@
+"""SQL of the turns that go on with an answer that was cut off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from sqlalchemy import bindparam, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from kimibot.storage.tables import QUEUED, is_open, turns, unless_there
+from kimibot.turns import Kind
+
+_CUT = select(
+    turns.c.thread_id,
+    turns.c.team,
+    turns.c.channel,
+    turns.c.asker,
+    turns.c.asker_team,
+    turns.c.reply_ts,
+).where(turns.c.id == bindparam("turn_id"), ~is_open)
+_ADD_TURN = {
+    dialect: statement.returning(turns.c.thread_id)
+    for dialect, statement in unless_there(turns).items()
+}
+
+
+async def add(
+    connection: AsyncConnection, turn_id: str, *, now: datetime, new_id: Callable[[], str]
+) -> int | None:
+    """The thread, if a turn was queued that goes on where the reply of `turn_id` ends.
+
+    None where that has not ended or has no reply, and where it is continued already.
+    """
+    cut = (await connection.execute(_CUT, {"turn_id": turn_id})).one_or_none()
+    if cut is None or not cut.reply_ts:
+        return None
+    turn = {
+        "id": new_id(),
+        "thread_id": cut.thread_id,
+        "team": cut.team,
+        "channel": cut.channel,
+        "ts": cut.reply_ts[-1],
+        "asker": cut.asker,
+        "asker_team": cut.asker_team,
+        "event_id": "",
+        "state": QUEUED,
+        "kind": Kind.CONTINUE.value,
+        "accepted_at": now,
+    }
+    added = await connection.execute(_ADD_TURN[connection.dialect.name], turn)
+    thread_id: int | None = added.scalar_one_or_none()
+    return thread_id
