@@ -29,6 +29,7 @@ from kimibot.errors import (
     SlackError,
     StorageError,
 )
+from kimibot.fetching import Fetching, Files, Shelf
 from kimibot.granting import DailyTokens, Denied, Granting
 from kimibot.handles import below
 from kimibot.lease import Lease
@@ -53,7 +54,7 @@ DRAINING = "draining"
 """The message of the cancellation that ends a turn because the process is going down."""
 
 
-class Memory(Rows, Protocol):
+class Memory(Rows, Shelf, Protocol):
     """What our rows hold of a thread. All raise DatabaseUnavailable."""
 
     async def note_reply(
@@ -104,6 +105,7 @@ class Answering:
         model: Model,
         workspace: Workspace,
         replies: Replies,
+        files: Files,
         daily_tokens: DailyTokens,
         admission: Admission,
         own_words: OwnWords,
@@ -121,8 +123,10 @@ class Answering:
             workspace,
             system_prompt=system_prompt,
             is_same_model=partial(is_same_model, model),
+            takes_images=model.takes_images,
             now=now,
         )
+        self._fetching = Fetching(files, memory, takes_images=model.takes_images)
         self._granting = Granting(daily_tokens, limits.daily, now)
         self._asking = Asking(
             model, self._recalling, self._granting, budget_tokens=limits.budget_tokens, now=now
@@ -254,7 +258,9 @@ class Answering:
         await reply.finish(attempt.text, "\n".join(told), *buttons)
 
     async def _recall_and_ask(self, attempt: Attempt, reply: LiveReply) -> Answer:
-        return await self._asking.ask(attempt, reply, await self._recalling.recall(attempt))
+        remembered = await self._recalling.recall(attempt)
+        remembered = await self._fetching.fetch(attempt, remembered)
+        return await self._asking.ask(attempt, reply, remembered)
 
     def _ending(self, attempt: Attempt) -> Ending:
         model = self._model

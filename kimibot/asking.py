@@ -12,9 +12,10 @@ from kimibot.answers import Answer, ChatMessage, Delta, Retry, Usage
 from kimibot.assembling import Assembling
 from kimibot.attempt import Attempt
 from kimibot.conversation import Remembered
-from kimibot.errors import ContextTooLong, KimiError, NoFirstEvent, NoText
+from kimibot.errors import ContextTooLong, KimiError, NoFirstEvent, NoText, RequestRefused
 from kimibot.granting import Granting
 from kimibot.live_reply import LiveReply
+from kimibot.picturing import has_pictures
 from kimibot.recalling import Recalling
 from kimibot.turns import Claim
 
@@ -30,6 +31,9 @@ class Model(Protocol):
 
     @property
     def effort(self) -> str: ...
+
+    @property
+    def takes_images(self) -> bool: ...
 
     @property
     def max_completion_tokens(self) -> int: ...
@@ -70,8 +74,8 @@ class Asking:
     ) -> Answer:
         """The whole answer, shown while it grows.
 
-        A thread that is too long and an answer without text get a second try. Raises KimiError, and
-        Denied when no more tokens may be used today.
+        A thread that is too long, pictures that are refused, and an answer without text get a
+        second try. Raises KimiError, and Denied when no more tokens may be used today.
         """
         budget_tokens = self._budget_tokens
         try:
@@ -79,6 +83,11 @@ class Asking:
         except ContextTooLong:
             attempt.notes.append(texts.OLDER_PART_LEFT_OUT)
             return await self._stream(attempt, reply, remembered, budget_tokens // 2)
+        except RequestRefused:
+            if not _showed_pictures(attempt):
+                raise
+            attempt.notes.append(texts.PICTURES_REFUSED)
+            return await self._stream(attempt, reply, remembered, budget_tokens, with_images=False)
         except NoText as error:
             attempt.assembling = Assembling()
             doubled = self._model.max_completion_tokens * (2 if error.code == "length" else 1)
@@ -91,8 +100,12 @@ class Asking:
         remembered: Sequence[Remembered],
         budget_tokens: int,
         max_completion_tokens: int | None = None,
+        *,
+        with_images: bool = True,
     ) -> Answer:
-        reading = await self._recalling.read(attempt.claim, remembered, budget_tokens)
+        reading = await self._recalling.read(
+            attempt.claim, remembered, budget_tokens, with_images=with_images
+        )
         attempt.reading = reading
         wanted_tokens = max_completion_tokens or self._model.max_completion_tokens
         granted = await self._granting.grant(attempt, reading.messages, wanted_tokens)
@@ -100,6 +113,7 @@ class Asking:
         answer = attempt.assembling.finish()
         if not attempt.text and answer.finish_reason != "content_filter":
             raise NoText(code=answer.finish_reason or "", trace_id=answer.trace_id)
+        attempt.notes += texts.shortened_files(reading.shortened)
         return answer
 
     async def _show_stream(
@@ -140,6 +154,10 @@ class Asking:
 
 def _is_over(usage: Usage | None, max_completion_tokens: int) -> bool:
     return usage is not None and (usage.completion_tokens or 0) > max_completion_tokens
+
+
+def _showed_pictures(attempt: Attempt) -> bool:
+    return attempt.reading is not None and has_pictures(attempt.reading.messages)
 
 
 def notes(attempt: Attempt) -> list[str]:

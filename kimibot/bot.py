@@ -116,6 +116,7 @@ def _answering(settings: Settings, edges: Edges) -> Answering:
         memory=edges.store,
         model=edges.kimi,
         workspace=workspace,
+        files=edges.files,
         replies=partial(_open_reply, edges, 2 * settings.slack_timeout_seconds),
         daily_tokens=UsageStore(edges.database),
         admission=Admission(_policy(settings), workspace),

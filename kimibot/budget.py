@@ -67,6 +67,7 @@ BUDGETS: Mapping[str, Budget] = {
     "chat.postEphemeral": TIER_4,
     "reactions.remove": TIER_2,
     "users.info": TIER_4,
+    "files.info": TIER_4,
 }
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from kimibot.answers import ChatMessage
+from kimibot.attachments import Attachment, SharedFile
 
 
 class Speaker(StrEnum):
@@ -56,6 +57,7 @@ class Message:
     event_id: str = ""
     author_team: str = ""
     app_id: str = ""
+    files: tuple[SharedFile, ...] = ()
 
     @property
     def is_root(self) -> bool:
@@ -142,8 +144,9 @@ class Remembered:
     """A message as our rows hold it.
 
     `sent` is the content as the model got it and `place` its place in the request, both None
-    until it was sent. `raw` is the assistant message of one of our answers. `is_for_model` is
-    False for a word to the bot itself, such as one that asks for help.
+    until it was sent. `raw` is the assistant message of one of our answers. The texts of
+    `attachments` are there only until the message was sent: then they are a part of `sent`.
+    `is_for_model` is False for a word to the bot itself, such as one that asks for help.
     """
 
     id: int
@@ -156,6 +159,7 @@ class Remembered:
     raw: ChatMessage | None = None
     finish_reason: str | None = None
     is_for_model: bool = True
+    attachments: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

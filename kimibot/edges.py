@@ -16,6 +16,7 @@ from kimibot.kimi.reading import Limits as KimiLimits
 from kimibot.metrics import Metrics
 from kimibot.pacing import Pacing
 from kimibot.settings import Settings
+from kimibot.slack.files import SlackFiles, open_files
 from kimibot.slack.messages import SlackMessages
 from kimibot.slack.socket import Hearing
 from kimibot.slack.web_api import WebApi, open_web_api
@@ -35,6 +36,7 @@ class Edges:
     client: AsyncWebClient
     web_api: WebApi
     messages: SlackMessages
+    files: SlackFiles
     pacing: Pacing
     database: Database
     store: Store
@@ -51,6 +53,7 @@ async def open_edges(settings: Settings, pacing: Pacing, stack: AsyncExitStack) 
     web_api = WebApi(client, pacing, metrics.slack_called)
     database, us = await checked(settings, client, web_api, stack)
     kimi = await stack.enter_async_context(_open_kimi(settings, metrics.kimi_failed))
+    files = await stack.enter_async_context(_open_files(settings, web_api))
     background = Background()
     stack.push_async_callback(background.close, LAST_CALLS_SECONDS)
     return Edges(
@@ -58,6 +61,7 @@ async def open_edges(settings: Settings, pacing: Pacing, stack: AsyncExitStack) 
         client=client,
         web_api=web_api,
         messages=SlackMessages(web_api, pacing),
+        files=files,
         pacing=pacing,
         database=database,
         store=Store(database),
@@ -76,6 +80,15 @@ def _open_web_api(settings: Settings) -> AbstractAsyncContextManager[AsyncWebCli
     )
 
 
+def _open_files(settings: Settings, web_api: WebApi) -> AbstractAsyncContextManager[SlackFiles]:
+    return open_files(
+        web_api,
+        settings.slack_bot_token.get_secret_value(),
+        api_url=settings.slack_api_url,
+        silence_seconds=settings.slack_timeout_seconds,
+    )
+
+
 def _open_kimi(settings: Settings, on_error: OnError) -> AbstractAsyncContextManager[Kimi]:
     return open_kimi(
         provider=settings.kimi_provider,
@@ -83,6 +96,7 @@ def _open_kimi(settings: Settings, on_error: OnError) -> AbstractAsyncContextMan
         base_url=settings.kimi_base_url,
         model=settings.kimi_model,
         effort=settings.kimi_reasoning_effort or "",
+        takes_images=settings.takes_images,
         max_completion_tokens=settings.kimi_max_completion_tokens,
         concurrency=settings.kimi_concurrency,
         max_retries=settings.kimi_max_retries,

@@ -31,12 +31,15 @@ KimibotError
 │   ├── TooLarge           more than GitHub, or we, hand out in one piece
 │   ├── GitHubFault        5xx, or what nobody understands
 │   └── GitHubUnreachable  no connection
+├── FileUnread             a file that somebody attached could not be had; says why
 └── StorageError
     ├── DatabaseUnavailable   unreachable, or locked for too long
     └── ClaimLost             another owner has the thread now
 """
 
 from __future__ import annotations
+
+from kimibot.attachments import Unread
 
 
 class KimibotError(Exception):
@@ -251,6 +254,14 @@ class GitHubUnreachable(GitHubError):
     """No connection, or none that lasted."""
 
     name = "github_unreachable"
+
+
+class FileUnread(KimibotError):
+    """A file that somebody attached could not be had."""
+
+    def __init__(self, why: Unread) -> None:
+        super().__init__(why.value)
+        self.why = why
 
 
 class StorageError(KimibotError):

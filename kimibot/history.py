@@ -14,10 +14,12 @@ from typing import Any
 
 from kimibot.answers import CUT_OFF, REASONING_FIELDS, ChatMessage
 from kimibot.conversation import Placed, Remembered, Speaker
+from kimibot.estimating import tokens as tokens
+from kimibot.framing import framed, is_shortened, one_line, shares
+from kimibot.picturing import TRIM_STEP, joined, newest_pictures, tokens_of, with_pictures
 
-TRIM_STEP = 0.4
-"""The oldest part is left out in steps of this share of the budget, so that the beginning of the
-request stays the same over many turns."""
+FILES_SHARE = 0.5
+"""How much of the budget the files that are read at once may take, all together."""
 
 _PERSON = re.compile(r"<@([UW][A-Z0-9]{2,20})>")
 
@@ -30,6 +32,8 @@ class Reading:
     placed: tuple[Placed, ...]
     answer_place: int
     left_out: int = 0
+    shortened: tuple[str, ...] = ()
+    """The names of files of which the model reads only the beginning."""
 
 
 def read(
@@ -39,6 +43,7 @@ def read(
     budget_tokens: int,
     name_of: Callable[[str], str],
     with_reasoning: bool = True,
+    with_images: bool = True,
     open_ts: Collection[str] = (),
     replaced_ts: Collection[str] = (),
     instruction: str = "",
@@ -54,13 +59,15 @@ def read(
     remembered = _with_open_asks_last(
         [message for message in remembered if not _is_replaced(message, replaced_ts)], open_ts
     )
-    placed = _place(remembered, name_of)
+    fresh = [one for message in remembered if _is_fresh(message) for one in message.attachments]
+    shown = shares(fresh, round(budget_tokens * FILES_SHARE))
+    placed = _place(remembered, name_of, shown)
     contents = {one.message_id: one.sent for one in placed}
-    said = [
-        (message, _chat_message(message, contents.get(message.id), with_reasoning))
+    chats = [
+        _chat_message(message, contents.get(message.id), with_reasoning, with_images)
         for message in remembered
     ]
-    chats = _without_open_calls([chat for _, chat in said])
+    chats = newest_pictures(_without_open_calls(chats))
     kept = _newest_within(budget_tokens - tokens(system) - tokens(instruction), chats)
     last: list[ChatMessage] = [{"role": "user", "content": instruction}] if instruction else []
     next_place = max([one.place for one in placed] + [m.place or 0 for m in remembered] + [0]) + 1
@@ -69,6 +76,7 @@ def read(
         placed=tuple(placed),
         answer_place=next_place,
         left_out=len(chats) - len(kept),
+        shortened=tuple(one_line(one.file.name) for one in fresh if is_shortened(one, shown)),
     )
 
 
@@ -79,21 +87,27 @@ def people_in(remembered: Sequence[Remembered]) -> frozenset[str]:
     return frozenset(authors.union(*(_PERSON.findall(message.text) for message in unsent)))
 
 
-def tokens(text: str) -> int:
-    """A pessimistic estimate: a token for 3 characters of ASCII, and for 1.5 of any other."""
-    ascii_count = len(text.encode("ascii", "ignore"))
-    return round(ascii_count / 3 + (len(text) - ascii_count) / 1.5) + 4
-
-
-def _place(remembered: Sequence[Remembered], name_of: Callable[[str], str]) -> list[Placed]:
+def _place(
+    remembered: Sequence[Remembered], name_of: Callable[[str], str], shown: Mapping[int, int]
+) -> list[Placed]:
     """Places for what has never been sent, after all that has been."""
     next_place = max((message.place or 0 for message in remembered), default=0) + 1
     placed: list[Placed] = []
     for message in remembered:
         if message.place is None and message.speaker is not Speaker.US:
             place = next_place + len(placed)
-            placed.append(Placed(message.id, place, message.sent or said_by(message, name_of)))
+            sent = message.sent or _with_files(said_by(message, name_of), message, shown)
+            placed.append(Placed(message.id, place, sent))
     return placed
+
+
+def _is_fresh(message: Remembered) -> bool:
+    return message.place is None and message.sent is None
+
+
+def _with_files(text: str, message: Remembered, shown: Mapping[int, int]) -> str:
+    files = framed(message.attachments, shown)
+    return f"{text.rstrip()}\n\n{files}" if files else text
 
 
 def said_by(message: Remembered, name_of: Callable[[str], str]) -> str:
@@ -118,9 +132,13 @@ def _one_line(name: str) -> str:
     return " ".join(name.replace(":", " ").split())[:60] or "somebody"
 
 
-def _chat_message(message: Remembered, sent: str | None, with_reasoning: bool) -> ChatMessage:
+def _chat_message(
+    message: Remembered, sent: str | None, with_reasoning: bool, with_images: bool
+) -> ChatMessage:
     if message.speaker is not Speaker.US:
-        return {"role": "user", "content": sent or message.sent or message.text}
+        text = sent or message.sent or message.text
+        pictures = message.attachments if with_images else ()
+        return {"role": "user", "content": with_pictures(text, pictures)}
     raw = dict(message.raw or {"role": "assistant", "content": message.text})
     if message.finish_reason in (None, "length", "content_filter"):
         return {"role": "assistant", "content": f"{raw.get('content') or ''}\n{CUT_OFF}".strip()}
@@ -158,7 +176,7 @@ def _without_open_calls(said: Sequence[ChatMessage]) -> list[ChatMessage]:
 
 def _newest_within(budget_tokens: int, said: Sequence[ChatMessage]) -> Sequence[ChatMessage]:
     """Leave out the oldest in whole steps until the rest fits; the newest always stays."""
-    sizes = [size(message) for message in said]
+    sizes = [tokens_of(message) for message in said]
     excess = sum(sizes) - budget_tokens
     if excess <= 0:
         return said
@@ -174,8 +192,8 @@ def _newest_within(budget_tokens: int, said: Sequence[ChatMessage]) -> Sequence[
 
 
 def size(message: ChatMessage) -> int:
-    """The same for a message, with all that it is sent with."""
-    return tokens("".join(str(value) for value in message.values() if value))
+    """How many tokens a message will count for, with all that it is sent with."""
+    return tokens_of(message)
 
 
 def _merged(said: Sequence[ChatMessage]) -> list[ChatMessage]:
@@ -192,7 +210,7 @@ def _merged(said: Sequence[ChatMessage]) -> list[ChatMessage]:
 
 
 def _joined(first: Mapping[str, Any], second: Mapping[str, Any]) -> ChatMessage:
-    return {"role": "user", "content": f"{first['content']}\n\n{second['content']}"}
+    return {"role": "user", "content": joined(first["content"], second["content"])}
 
 
 def _is_cut_off(message: ChatMessage) -> bool:

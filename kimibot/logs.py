@@ -37,6 +37,8 @@ def configure(
     handler.setFormatter(JsonLines(redact, words) if fmt == "json" else TextLines(redact, words))
     logging.basicConfig(handlers=[handler], level=_at_least_warning(level), force=True)
     logging.getLogger("kimibot").setLevel(level)
+    # It quotes damaged files in its warnings, which are what people wrote.
+    logging.getLogger("pypdf").setLevel("DEBUG" if level == "DEBUG" else "CRITICAL")
 
 
 class Redaction:

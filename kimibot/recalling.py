@@ -51,12 +51,14 @@ class Recalling:
         *,
         system_prompt: str,
         is_same_model: Callable[[Claim], bool],
+        takes_images: bool,
         now: Callable[[], datetime],
     ) -> None:
         self._rows = rows
         self._sources = sources
         self._system_prompt = system_prompt
         self._is_same_model = is_same_model
+        self._takes_images = takes_images
         self._now = now
 
     async def recall(self, attempt: Attempt) -> list[Remembered]:
@@ -76,7 +78,12 @@ class Recalling:
         return _to_be_read(claim, remembered)
 
     async def read(
-        self, claim: Claim, remembered: Sequence[Remembered], budget_tokens: int
+        self,
+        claim: Claim,
+        remembered: Sequence[Remembered],
+        budget_tokens: int,
+        *,
+        with_images: bool = True,
     ) -> history.Reading:
         """What is sent to the model, within the budget."""
         names = await self._sources.names(history.people_in(remembered))
@@ -87,6 +94,7 @@ class Recalling:
             name_of=lambda id_: names.get(id_, id_),
             with_reasoning=self._is_same_model(claim),
             open_ts={turn.ts for turn in claim.turns if turn.kind is not Kind.CONTINUE},
+            with_images=self._takes_images and with_images,
             replaced_ts={ts for turn in claim.turns for ts in turn.reply_ts},
             instruction=texts.INSTRUCTIONS.get(claim.turns[0].kind, ""),
         )

@@ -49,6 +49,9 @@ class Settings(BaseModel):
     kimi_base_url: str = Field(alias="KIMI_BASE_URL")
     kimi_model: str = Field(alias="KIMI_MODEL")
     kimi_reasoning_effort: Annotated[str, LowerCase] = Field("", alias="KIMI_REASONING_EFFORT")
+    kimi_images: Annotated[Literal["auto", "on", "off"], LowerCase] = Field(
+        "auto", alias="KIMI_IMAGES"
+    )
     kimi_max_completion_tokens: Tokens = Field(32_768, alias="KIMI_MAX_COMPLETION_TOKENS")
     kimi_context_tokens: Tokens = Field(128_000, alias="KIMI_CONTEXT_TOKENS")
     kimi_concurrency: int = Field(64, ge=1, le=1_000, alias="KIMI_CONCURRENCY")
@@ -127,6 +130,13 @@ class Settings(BaseModel):
     def socket_mode(self) -> bool:
         """Events come over Slack's socket; otherwise as signed HTTP requests."""
         return self.slack_app_token is not None
+
+    @property
+    def takes_images(self) -> bool:
+        """Whether the model gets to see pictures."""
+        if self.kimi_images == "auto":
+            return providers.takes_images(self.kimi_model)
+        return self.kimi_images == "on"
 
     @property
     def secrets(self) -> tuple[str, ...]:

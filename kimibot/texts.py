@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
 
 from kimibot.allowance import Limit, Whose
 from kimibot.answers import CUT_OFF, Retry
+from kimibot.attachments import Unread
 from kimibot.errors import (
     AccessRefused,
     AccountExhausted,
@@ -47,6 +48,7 @@ STOP_LABEL = "Stop"
 
 HISTORY_UNREAD = "I could not read what was said here before, so I answered without it."
 OLDER_PART_LEFT_OUT = "The older part of this thread was too long for Kimi and was left out."
+PICTURES_REFUSED = "Kimi did not take the pictures, so I answered without them."
 RESTARTING = "I am being restarted; continuing shortly."
 TOO_OLD = "Sorry, I was not there when you asked this. Shall I answer it now?"
 GIVEN_UP = "I was interrupted three times while I answered this. Please try again."
@@ -252,9 +254,30 @@ def elsewhere(host: str) -> str:
     return f"I read pull requests from one GitHub only, and {host} is another one. {PASTE_INSTEAD}"
 
 
+def unread_files(unread: Iterable[tuple[str, Unread]]) -> list[str]:
+    """A line for each reason, with the names of the files that were not read for it."""
+    names: dict[Unread, list[str]] = {}
+    for name, why in unread:
+        names.setdefault(why, []).append(name)
+    return [f"Not read: {_some(those)}. {_UNREAD[why]}" for why, those in names.items()]
+
+
+def shortened_files(names: Sequence[str]) -> list[str]:
+    """What of the files Kimi did not get to read."""
+    return [f"Too long to be read whole, so I read the beginning: {_some(names)}."] if names else []
+
+
 def with_trace(text: str, trace_id: str) -> str:
     """Our words and, on a line of its own, the trace id."""
     return f"{text}\ntrace: {trace_id}"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + more
+
+
+_MOST_NAMES = 5
 
 
 def _queued(ahead: int, elapsed_seconds: float) -> str:
@@ -316,4 +339,28 @@ _GITHUB_FAILURES: dict[type[GitHubError], str] = {
     TooLarge: "This is more than GitHub hands out.",
     GitHubFault: "GitHub had a fault on its side. Please try again.",
     GitHubUnreachable: "GitHub can't be reached right now. Please try again in a minute.",
+}
+
+_UNREAD: dict[Unread, str] = {
+    Unread.TOO_MANY: "I read at most 8 files at once.",
+    Unread.TOO_LARGE: "I read files of up to 20 MB, and pictures of up to 60 megapixels.",
+    Unread.NO_SCOPE: (
+        "This app lacks the scope `files:read`: its admin has to add it and install the app again."
+    ),
+    Unread.SIGN_IN: (
+        "Slack asked me to sign in instead of giving me the file. Please tell the admin of this "
+        "bot: the app may have to be installed again with the scope `files:read`."
+    ),
+    Unread.NO_ACCESS: "Slack does not let me see it.",
+    Unread.GONE: "Slack does not have it any more.",
+    Unread.HIDDEN: "Slack hides it: the workspace has reached its limit.",
+    Unread.ELSEWHERE: "I read only files that are stored in Slack.",
+    Unread.TOO_SLOW: "It took too long.",
+    Unread.UNREACHABLE: "Slack did not give it to me. Please share it again.",
+    Unread.UNKNOWN_KIND: "I read text, code, PDF and pictures only.",
+    Unread.EMPTY: "There is nothing in it.",
+    Unread.LOCKED: "It is locked with a password.",
+    Unread.BROKEN: "It seems to be damaged.",
+    Unread.NO_TEXT: "It holds no text, perhaps only scanned pages.",
+    Unread.NO_PICTURES: "I received it, but the model here does not see pictures.",
 }

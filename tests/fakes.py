@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 from kimibot.allowance import DailyLimits, Denial, Grant, Limit, Request, Standing, Taken, decide
+from kimibot.attachments import SharedFile, Unread
 from kimibot.conversation import Thread
-from kimibot.errors import DatabaseUnavailable, MessageGone, SlackError
+from kimibot.errors import DatabaseUnavailable, FileUnread, MessageGone, SlackError
 from kimibot.turns import Claim, Used
 from kimibot.views import Cut, Part, Style, View
 
@@ -125,6 +126,24 @@ class DailyTokens:
         if self.is_away:
             raise DatabaseUnavailable("away")
         return self.warns_of
+
+
+@dataclass
+class Files:
+    """What can be downloaded, by the file's id; or why not."""
+
+    contents: dict[str, bytes | Unread] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+
+    async def describe(self, file: SharedFile) -> SharedFile:
+        return replace(file, name=f"{file.id}.txt", url="https://files.slack.com/later")
+
+    async def download(self, file: SharedFile) -> bytes:
+        self.asked.append(file.id)
+        found = self.contents[file.id]
+        if isinstance(found, Unread):
+            raise FileUnread(found)
+        return found
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from kimibot.admission import Admission
 from kimibot.allowance import DailyLimits
 from kimibot.answering import DRAINING, Answering, Limits
 from kimibot.answers import ChatMessage, Delta, Retry
+from kimibot.attachments import Attachment, Contents, SharedFile
 from kimibot.conversation import Message, Remembered, Speaker, Thread
 from kimibot.errors import (
     AccountExhausted,
@@ -47,7 +48,7 @@ from kimibot.reply_parts import Sure
 from kimibot.stop_signal import StopSignal
 from kimibot.turns import Claim, Ending, Outcome, Turn
 from kimibot.views import Button, View
-from tests.fakes import THREAD, Channel, DailyTokens, Posted, SplitEvery, sign
+from tests.fakes import THREAD, Channel, DailyTokens, Files, Posted, SplitEvery, sign
 from tests.virtual_time import in_virtual_time
 
 AT = datetime(2026, 11, 30, 9, 12, tzinfo=UTC)
@@ -70,6 +71,7 @@ class Model:
     provider: str = "acedata"
     model: str = "kimi-k3"
     effort: str = ""
+    takes_images: bool = True
     max_completion_tokens: int = 1000
     ahead: int = 0
     requests: list[Sequence[ChatMessage]] = field(default_factory=list)
@@ -120,6 +122,7 @@ class Memory:
     rows: list[Remembered] = field(default_factory=lambda: [ROOT])
     added: list[Message] = field(default_factory=list)
     noted: list[tuple[str, ...]] = field(default_factory=list)
+    read: list[Attachment] = field(default_factory=list)
     note_fails_with: Exception | None = None
 
     async def recall(self, thread_id: int) -> list[Remembered]:
@@ -131,6 +134,9 @@ class Memory:
 
     async def add_messages(self, thread_id: int, messages: Sequence[Message]) -> None:
         self.added += messages
+
+    async def keep_contents(self, thread_id: int, attachments: Sequence[Attachment]) -> None:
+        self.read += attachments
 
     async def note_reply(
         self, claim: Claim, turn_id: str, reply_ts: Sequence[str], shown_at: datetime
@@ -208,6 +214,7 @@ class Stage:
         self.shows_reasoning = False
         self.orders = Orders()
         self.policy: Policy = parts.get("policy") or Policy()
+        self.files = Files()
         self.now = AT
         self.signal = StopSignal(TURN.id)
 
@@ -216,6 +223,7 @@ class Stage:
             memory=self.memory,
             model=self.model,
             workspace=self.workspace,
+            files=self.files,
             replies=partial(self._open_reply, Pacing()),
             daily_tokens=self.daily_tokens,
             admission=Admission(self.policy, self.workspace),
@@ -456,6 +464,41 @@ async def test_a_thread_still_too_long_ends_in_an_error_text() -> None:
     await stage.answer()
 
     assert "too long for Kimi" in stage.note
+
+
+PICTURE = Contents(image=b"\x89PNG", image_type="image/png")
+SHOT = Attachment(1, ROOT.id, SharedFile("F1", "shot.png"), PICTURE)
+
+
+@in_virtual_time
+async def test_pictures_that_kimi_refuses_cost_no_answer() -> None:
+    memory = Memory(rows=[replace(ROOT, attachments=(SHOT,))])
+    stage = Stage([RequestRefused()], said("Red."), memory=memory)
+
+    ending = await stage.answer()
+
+    with_picture, without = stage.model.requests
+    assert [part["type"] for part in with_picture[1]["content"]] == ["text", "image_url"]
+    assert without[1]["content"].endswith("[attached picture: shot.png]")
+    assert stage.channel.bodies() == ["Red."]
+    assert stage.note == texts.PICTURES_REFUSED
+    assert ending.outcome is Outcome.ANSWERED
+
+
+@in_virtual_time
+async def test_a_file_that_is_too_long_is_told_once_below_the_answer() -> None:
+    log = Attachment(1, ROOT.id, SharedFile("F1", "app.log"), Contents(text="boom\n" * 5_000))
+    memory = Memory(rows=[replace(ROOT, attachments=(log,))])
+    stage = Stage([ContextTooLong()], said("Boom."), memory=memory)
+
+    await stage.answer()
+
+    first, second = (len(request[1]["content"]) for request in stage.model.requests)
+    assert first > second
+    assert stage.note.splitlines() == [
+        texts.OLDER_PART_LEFT_OUT,
+        "Too long to be read whole, so I read the beginning: app.log.",
+    ]
 
 
 @in_virtual_time

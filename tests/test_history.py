@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kimibot.answers import CUT_OFF
+from kimibot.attachments import Attachment, Contents, SharedFile
 from kimibot.conversation import Placed, Remembered, Speaker
 from kimibot.history import Reading, people_in, read, tokens
 
@@ -210,3 +211,31 @@ def test_placed_says_what_was_sent() -> None:
 
 def test_a_thread_of_which_nothing_is_left_can_still_be_read() -> None:
     assert reading().messages == ({"role": "system", "content": "Be kind."},)
+
+
+def with_file(content: str) -> Remembered:
+    file = SharedFile("F1", "app.log", filetype="text")
+    return replace(ASK, attachments=(Attachment(7, 1, file, Contents(text=content)),))
+
+
+def test_a_file_is_read_below_the_message_that_it_belongs_to() -> None:
+    told = reading(with_file("boom"))
+
+    said = told.messages[1]["content"]
+    assert said.endswith("Why is `a[0]` slow?\n\n[attached file: app.log]\n```text\nboom\n```")
+    assert told.placed == (Placed(1, 1, said),)
+    assert told.shortened == ()
+
+
+def test_what_was_sent_of_a_file_stays_as_it_was_sent() -> None:
+    [placed] = reading(with_file("boom")).placed
+    later = replace(with_file("another text"), sent=placed.sent, place=placed.place)
+
+    assert reading(later).messages[1]["content"] == placed.sent
+
+
+def test_files_take_a_share_of_the_budget_and_what_is_cut_is_named() -> None:
+    told = reading(with_file("boom\n" * 10_000), budget_tokens=1_000)
+
+    assert told.shortened == ("app.log",)
+    assert 1_200 < len(told.messages[1]["content"]) < 1_700

@@ -53,6 +53,7 @@ async def open_kimi(
     base_url: str = "",
     model: str = "",
     effort: str = "",
+    takes_images: bool = False,
     max_completion_tokens: int = 32_768,
     concurrency: int = 64,
     max_retries: int = 3,
@@ -76,6 +77,7 @@ async def open_kimi(
             place=place,
             model=model or place.model,
             effort=effort,
+            takes_images=takes_images,
             max_completion_tokens=max_completion_tokens,
             concurrency=concurrency,
             max_retries=max_retries,
@@ -101,6 +103,7 @@ class Kimi:
         place: Provider,
         model: str,
         effort: str,
+        takes_images: bool,
         max_completion_tokens: int,
         concurrency: int,
         max_retries: int,
@@ -111,6 +114,7 @@ class Kimi:
         self.provider = place.name
         self.model = model
         self.effort = effort
+        self.takes_images = takes_images
         self.max_completion_tokens = max_completion_tokens
         self._http = http
         self._url = url

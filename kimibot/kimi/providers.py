@@ -149,6 +149,15 @@ def check_effort(provider: str, model: str, effort: str) -> None:
         raise ValueError(f"{model} at {provider} takes {_listed(allowed)}, found {effort!r}")
 
 
+def takes_images(model: str) -> bool:
+    """Whether the model is known to see pictures, at whichever provider.
+
+    All of K3 do (platform.kimi.ai, "Use Kimi Vision Model"; the model's pages at AceData and in
+    Amazon Bedrock list images as input too).
+    """
+    return "kimi-k3" in model.lower()
+
+
 def _listed(words: Mapping[str, object] | tuple[str, ...]) -> str:
     *others, last = words
     return f"{', '.join(others)} or {last}" if others else f"only {last}"

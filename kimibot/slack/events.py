@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from kimibot.attachments import SharedFile
 from kimibot.conversation import Message, Speaker, Thread, Us
 from kimibot.slack.rich_text import read_said
 from kimibot.slack.shapes import Shape, shape, shapes, string
@@ -17,8 +18,8 @@ _TYPES = ("message", "app_mention")
 _SAID = (None, "", "file_share", "thread_broadcast", "me_message", "bot_message")
 """Subtypes of messages that somebody said; all others tell of joins, topics, edits, deletions."""
 
-MOST_FILES = 10
-MOST_NAME_CHARACTERS = 120
+MOST_FILES = 30
+MOST_NAME_CHARACTERS = 255
 
 _SYSTEM_USERS = ("USLACKBOT", "USLACK")
 _TS = re.compile(r"\d{1,20}\.\d{1,20}")
@@ -67,6 +68,21 @@ def is_ours(event: Mapping[str, Any], us: Us) -> bool:
     )
 
 
+def read_file(file: Shape) -> SharedFile:
+    """A file as events and `files.info` describe it. Never raises, whatever it is."""
+    name = string(file, "name") or string(file, "title")
+    return SharedFile(
+        id=string(file, "id"),
+        name=" ".join(name.split())[:MOST_NAME_CHARACTERS],
+        mimetype=string(file, "mimetype").lower(),
+        filetype=string(file, "filetype").lower(),
+        size_bytes=_size(file),
+        mode=string(file, "mode"),
+        url=string(file, "url_private_download") or string(file, "url_private"),
+        access=string(file, "file_access"),
+    )
+
+
 def _is_said(event: Shape, us: Us) -> bool:
     return (
         not is_ours(event, us)
@@ -83,20 +99,21 @@ def _message(event: Shape, thread: Thread, is_direct: bool, event_id: str) -> Me
     has an app id too."""
     bot_id, user = string(event, "bot_id"), string(event, "user")
     said = read_said(event)
-    text = "\n".join(line for line in (said.text, *_files(event)) if line.strip())
-    if not (bot_id or user) or not text:
+    files = tuple(read_file(file) for file in shapes(event, "files", MOST_FILES))
+    if not (bot_id or user) or not (said.text.strip() or files):
         return None
     return Message(
         thread=thread,
         ts=string(event, "ts"),
         speaker=Speaker.APP if bot_id else Speaker.PERSON,
         author=bot_id or user,
-        text=text,
+        text=said.text,
         mentions=frozenset(said.mentions),
         is_direct=is_direct,
         event_id=event_id,
         author_team=_team(event),
         app_id=string(event, "app_id") or string(shape(event, "bot_profile"), "app_id"),
+        files=files,
     )
 
 
@@ -109,11 +126,6 @@ def _team(event: Shape) -> str:
     return next((string(event, key) for key in keys if string(event, key)), "")
 
 
-def _files(event: Shape) -> list[str]:
-    """A line for each attached file, so that the model can say that it has not read it."""
-    names = [string(file, "name") or string(file, "title") for file in shapes(event, "files")]
-    return [f"[attached, but you can't read it: {_one_line(name)}]" for name in names[:MOST_FILES]]
-
-
-def _one_line(name: str) -> str:
-    return " ".join(name.split())[:MOST_NAME_CHARACTERS] or "a file"
+def _size(file: Shape) -> int:
+    size = file.get("size")
+    return size if isinstance(size, int) and size > 0 else 0

@@ -6,6 +6,7 @@ from sqlalchemy import Text, bindparam, select, type_coerce, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kimibot.conversation import Deletion, Speaker
+from kimibot.storage import attachments
 from kimibot.storage.columns import database_now
 from kimibot.storage.tables import messages, threads, turns, unless_there
 
@@ -74,6 +75,7 @@ async def turn_of_part(connection: AsyncConnection, thread_id: int, pattern: str
 
 async def empty_message(connection: AsyncConnection, team: str, channel: str, ts: str) -> bool:
     """Whether there was such a message; only who said it and when is left."""
+    await attachments.remove_of_message(connection, team, channel, ts)
     values = {"in_team": team, "in_channel": channel, "deleted_ts": ts}
     return (await connection.execute(_EMPTY_MESSAGE, values)).rowcount > 0
 

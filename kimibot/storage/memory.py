@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import bindparam, delete, func, or_, select, update
+from sqlalchemy import bindparam, delete, exists, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kimibot.answers import Answer, ChatMessage, Usage
 from kimibot.conversation import Message, Placed, Remembered, Speaker
+from kimibot.storage import attachments
 from kimibot.storage.tables import RUNNING, instead, messages, threads, turns, unless_there
+from kimibot.storage.tables import attachments as attachment_rows
 from kimibot.turns import FOR_THE_MODEL, Claim, Ending
 
 _MOST_TOKENS = 2**53
@@ -27,6 +29,7 @@ _NEWEST_ASK = (
     .where(turns.c.thread_id == bindparam("thread_id"), turns.c.state == bindparam("running"))
     .scalar_subquery()
 )
+_has_files = exists().where(attachment_rows.c.message_id == messages.c.id)
 _RECALL = select(
     messages.c.id,
     messages.c.ts,
@@ -40,7 +43,7 @@ _RECALL = select(
 ).where(
     messages.c.thread_id == bindparam("thread_id"),
     messages.c.deleted_at.is_(None),
-    or_(messages.c.text != "", messages.c.raw.is_not(None)),
+    or_(messages.c.text != "", messages.c.raw.is_not(None), _has_files),
     or_(
         messages.c.place.is_not(None),
         messages.c.speaker == bindparam("us"),
@@ -106,6 +109,7 @@ async def add_messages(
     rows = [_message_row(thread_id, message) for message in sorted(added, key=lambda m: m.ts)]
     if rows:
         await connection.execute(_ADD_MESSAGE[connection.dialect.name], rows)
+        await attachments.add(connection, thread_id, added)
 
 
 async def without_replies(
@@ -136,10 +140,20 @@ async def recall(connection: AsyncConnection, thread_id: int) -> list[Remembered
     """
     values = {"thread_id": thread_id, "running": RUNNING, "us": Speaker.US.value}
     words = set(await connection.scalars(_WORDS, {"thread_id": thread_id}))
-    rows = await connection.execute(_RECALL, values)
+    rows = (await connection.execute(_RECALL, values)).all()
+    files = await attachments.to_read(connection, thread_id)
     found = [
         Remembered(
-            *(row[0], row[1], Speaker(row[2]), row[3], row[4], row[5], row[6], row[7], row[8]),
+            row[0],
+            row[1],
+            Speaker(row[2]),
+            row[3],
+            row[4],
+            row[5],
+            row[6],
+            row[7],
+            row[8],
+            attachments=files.get(row[0], ()),
             is_for_model=row[1] not in words,
         )
         for row in rows

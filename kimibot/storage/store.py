@@ -7,8 +7,9 @@ from datetime import datetime
 from uuid import uuid4
 
 from kimibot.answers import ChatMessage
+from kimibot.attachments import Attachment
 from kimibot.conversation import Accepted, Asker, Message, Remembered, Thread, ThreadFacts
-from kimibot.storage import asks, claims, continuing, memory, orders, owners, stops
+from kimibot.storage import asks, attachments, claims, continuing, memory, orders, owners, stops
 from kimibot.storage.engine import Database
 from kimibot.turns import Claim, Ending, Kind, TurnToStop
 
@@ -134,6 +135,16 @@ class Store:
         answered; how many messages that were. ClaimLost when the thread is not ours."""
         async with self._database.writing() as connection:
             return await orders.forget(connection, claim, ts)
+
+    async def attachments(self, thread_id: int) -> list[Attachment]:
+        """All files of the thread that were not taken out of it, each text as it was decoded."""
+        async with self._database.reading() as connection:
+            return await attachments.of_thread(connection, thread_id)
+
+    async def keep_contents(self, thread_id: int, read: Sequence[Attachment]) -> None:
+        """Stores what was in files; leaves out those that are gone meanwhile."""
+        async with self._database.writing() as connection:
+            await attachments.keep(connection, thread_id, read)
 
     async def keep(
         self, claim: Claim, ending: Ending, *, owner: str, lease_seconds: float

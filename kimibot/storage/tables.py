@@ -10,6 +10,7 @@ from sqlalchemy import (
     Index,
     Insert,
     Integer,
+    LargeBinary,
     MetaData,
     PrimaryKeyConstraint,
     Table,
@@ -137,6 +138,31 @@ Index(
     sqlite_where=messages.c.turn_id.is_not(None),
     postgresql_where=messages.c.turn_id.is_not(None),
 )
+
+attachments = Table(
+    "attachments",
+    metadata,
+    Column("id", Number, primary_key=True),
+    Column("thread_id", Number, ForeignKey("threads.id", ondelete="CASCADE"), nullable=False),
+    Column("message_id", Number, ForeignKey("messages.id", ondelete="CASCADE"), nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("file_id", AnyText, nullable=False),
+    Column("name", AnyText, nullable=False),
+    Column("mimetype", AnyText, nullable=False),
+    Column("filetype", AnyText, nullable=False),
+    Column("size_bytes", Number, nullable=False),
+    Column("mode", AnyText, nullable=False),
+    Column("url", AnyText, nullable=False),
+    Column("access", AnyText, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("text", AnyText),
+    Column("image", LargeBinary),
+    Column("image_type", Text, nullable=False, server_default=""),
+    Column("is_cut", Boolean, nullable=False, server_default=false()),
+    UniqueConstraint("message_id", "position"),
+    Index(None, "thread_id"),
+)
+"""`state` is `waiting` until the file was fetched, then `read`, or why it was not read."""
 
 stops = Table(
     "stops",

@@ -77,6 +77,7 @@ NEEDS = {
     "chat.update": "chat:write",
     "conversations.open": "im:write",
     "conversations.replies": "channels:history",
+    "files.info": "files:read",
     "reactions.add": "reactions:write",
     "reactions.remove": "reactions:write",
     "users.info": "users:read",

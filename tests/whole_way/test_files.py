@@ -1,0 +1,110 @@
+"""What people attach reaches the model, over real sockets; what does not is told."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+
+from tests.whole_way.scene import DEV, Scene, body, note, open_scene
+
+CODE = "def f(a):\n    return a[0]  # ```\n"
+SCRIPT = {"name": "app.py", "text": CODE, "mimetype": "text/x-python"}
+
+
+def last_said(scene: Scene, request: int = -1) -> Any:
+    return scene.kimi.requests[request].body["messages"][-1]["content"]
+
+
+async def test_a_mention_with_a_file_is_answered_from_what_is_in_it(tmp_path: Path) -> None:
+    async with open_scene(tmp_path) as s:
+        root = await s.slack.say("ana", DEV, "@kimibot what is wrong?", files=[SCRIPT])
+        [reply] = await s.outcome(root)
+        await s.slack.say("ana", DEV, "and here?", thread_ts=root, files=[SCRIPT])
+        await s.outcome(root, count=2)
+
+        first = s.kimi.requests[0].body["messages"]
+        assert first[1]["content"].endswith(
+            f"what is wrong?\n\n[attached file: app.py]\n````python\n{CODE}````"
+        )
+        assert note(reply) == ""
+        assert s.kimi.requests[1].body["messages"][:2] == first
+        assert last_said(s).endswith(
+            f"and here?\n\n[attached file: app.py]\n````python\n{CODE}````"
+        )
+        assert await s.slack.complaints() == []
+
+
+async def test_a_file_without_a_word_is_an_ask_in_a_direct_message(tmp_path: Path) -> None:
+    async with open_scene(tmp_path) as s:
+        direct = await s.slack.open_direct("ana")
+        root = await s.slack.say("ana", direct, files=[SCRIPT])
+        await s.reply(root, lambda r: bool(body(r[0])), channel=direct)
+
+        assert CODE in last_said(s)
+
+
+async def test_a_file_of_an_ask_that_had_to_wait_is_fetched_when_its_turn_comes(
+    tmp_path: Path,
+) -> None:
+    async with open_scene(tmp_path) as s:
+        s.kimi.play("one ", "moment", delay_seconds=0.5)
+        root = await s.ask("@kimibot think")
+        await s.reply(root, lambda r: "one" in body(r[0]))
+        await s.slack.say("ana", DEV, "@kimibot and this?", thread_ts=root, files=[SCRIPT])
+        await s.until_stored(2)
+        assert (await s.rows("SELECT state FROM attachments"))[0].state == "waiting"
+        await s.outcome(root, count=2)
+
+        assert CODE in last_said(s)
+
+
+async def test_one_bad_file_spoils_no_other_and_each_is_told_with_its_reason(
+    tmp_path: Path,
+) -> None:
+    files: list[dict[str, Any]] = [
+        SCRIPT,
+        {"name": "gone.txt", "text": "x", "fault": "not_found"},
+        {"name": "slow.txt", "text": "x", "fault": "stall"},
+        {"name": "huge.log", "text": "x", "overrides": {"size": 50 * 2**20}},
+        {"name": "shot.png", "text": "x", "fault": "login_page", "mimetype": "image/png"},
+        {"name": "far.txt", "text": "x", "fault": "redirect:http://127.0.0.1:9/far.txt"},
+        {"name": "meta.txt", "text": "x", "overrides": url("http://169.254.169.254/latest")},
+        {"name": "data.zip", "base64": base64.b64encode(b"PK\x03\x04\0\0").decode()},
+        {"name": "ninth.txt", "text": "nine"},
+        {"name": "tenth.txt", "text": "ten"},
+    ]
+    async with open_scene(tmp_path) as s:
+        root = await s.slack.say("ana", DEV, "@kimibot read these", files=files)
+        [reply] = await s.outcome(root, seconds=20)
+
+        told = note(reply).splitlines()
+        assert sorted(told) == [
+            "Not read: data.zip. I read text, code, PDF and pictures only.",
+            "Not read: far.txt, meta.txt. I read only files that are stored in Slack.",
+            "Not read: gone.txt. Slack does not have it any more.",
+            "Not read: huge.log. I read files of up to 20 MB, and pictures of up to 60 megapixels.",
+            "Not read: ninth.txt, tenth.txt. I read at most 8 files at once.",
+            "Not read: shot.png. Slack asked me to sign in instead of giving me the file. Please "
+            "tell the admin of this bot: the app may have to be installed again with the scope "
+            "`files:read`.",
+            "Not read: slow.txt. It took too long.",
+        ]
+        assert CODE in last_said(s)
+        assert "[attached, but you can't read it: ninth.txt – too many files at once]" in last_said(
+            s
+        )
+        assert "Sign in" not in last_said(s)
+
+
+async def test_without_its_scope_the_answer_names_the_scope(tmp_path: Path) -> None:
+    scopes = frozenset({"app_mentions:read", "channels:history", "chat:write", "users:read"})
+    async with open_scene(tmp_path, slack={"scopes": scopes}) as s:
+        root = await s.slack.say("ana", DEV, "@kimibot what is wrong?", files=[SCRIPT])
+        [reply] = await s.outcome(root)
+
+        assert "This app lacks the scope `files:read`" in note(reply)
+
+
+def url(address: str) -> dict[str, str]:
+    return {"url_private": address, "url_private_download": address}
