@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import math
 import random
@@ -37,6 +38,14 @@ from kimibot.sandbox.kimi.telling import written
 
 AT_ONCE = KimiOptions(speed=math.inf)
 CALL = {"id": "a", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+
+
+def data_uri(kind: str, content: bytes) -> str:
+    return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
+
+
+def with_image(url: str) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": "hello"}, {"type": "image_url", "image_url": {"url": url}}]
 
 
 @dataclass
@@ -263,14 +272,32 @@ async def test_a_whole_tool_round_with_its_reasoning_is_accepted(kimi: LocalKimi
 
 
 @pytest.mark.parametrize(
-    ("url", "status"), [("https://x/a.png", 400), ("data:image/png;base64,AA", 200)]
+    ("url", "status"),
+    [
+        ("https://x/a.png", 400),
+        (data_uri("png", b"\x89PNG\r\n\x1a\n..."), 200),
+        (data_uri("jpeg", b"\xff\xd8\xff..."), 200),
+        (data_uri("webp", b"RIFF....WEBP"), 200),
+        (data_uri("gif", b"GIF89a"), 200),
+        (data_uri("jpeg", b"\x89PNG\r\n\x1a\n..."), 400),
+        (data_uri("bmp", b"BM"), 400),
+        ("data:image/png;base64,iVBORw0KGgo=!", 400),
+        ("ms://file-1", 200),
+    ],
 )
 async def test_an_image_is_taken_as_data_only(kimi: LocalKimi, url: str, status: int) -> None:
-    parts = [{"type": "text", "text": "hello"}, {"type": "image_url", "image_url": {"url": url}}]
-
-    told = await ask(kimi, messages=[{"role": "user", "content": parts}])
+    told = await ask(kimi, messages=[{"role": "user", "content": with_image(url)}])
 
     assert told.status == status
+
+
+async def test_a_model_that_sees_nothing_refuses_pictures() -> None:
+    async with local_kimi(options=KimiOptions(speed=100, sees=False)) as blind:
+        content = with_image(data_uri("png", b"\x89PNG\r\n\x1a\n..."))
+        told = await ask(blind, messages=[{"role": "user", "content": content}])
+
+    assert told.status == 400
+    assert "does not support image input" in told.text
 
 
 async def test_a_body_over_two_mebibytes_is_refused(kimi: LocalKimi) -> None:

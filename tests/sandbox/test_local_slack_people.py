@@ -330,6 +330,17 @@ async def test_without_token_or_scope_a_download_is_sent_to_sign_in() -> None:
             assert "Sign in" in await response.text()
 
 
+async def test_a_hidden_file_is_described_to_whoever_asks_for_it() -> None:
+    async with slack_and_app() as (slack, web):
+        file = {"name": "a.py", "text": "1", "is_hidden": True}
+        await slack.say("ana", "#dev", "look", files=[file])
+        [held] = (await slack.messages(DEV))[0]["files"]
+
+        assert held.keys() == {"id", "created", "file_access"}
+        assert held["file_access"] == "check_file_info"
+        assert (await web.files_info(file=held["id"]))["file"]["name"] == "a.py"
+
+
 @pytest.mark.parametrize(
     ("fault", "status"), [("login_page", 200), ("not_found", 404), ("redirect:/signin", 302)]
 )

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import base64
+import io
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
+
+from kimibot import texts
+from kimibot.sandbox.kimi import KimiOptions
 from tests.whole_way.scene import DEV, Scene, body, note, open_scene
 
 CODE = "def f(a):\n    return a[0]  # ```\n"
@@ -104,6 +109,59 @@ async def test_without_its_scope_the_answer_names_the_scope(tmp_path: Path) -> N
         [reply] = await s.outcome(root)
 
         assert "This app lacks the scope `files:read`" in note(reply)
+
+
+async def test_a_file_of_which_the_event_holds_the_id_alone_is_looked_up(tmp_path: Path) -> None:
+    async with open_scene(tmp_path) as s:
+        hidden = SCRIPT | {"is_hidden": True}
+        root = await s.slack.say("ana", DEV, "@kimibot what is wrong?", files=[hidden])
+        await s.outcome(root)
+
+        assert f"[attached file: app.py]\n````python\n{CODE}" in last_said(s)
+
+
+async def test_a_picture_goes_to_the_model_each_time_in_the_same_place(tmp_path: Path) -> None:
+    async with open_scene(tmp_path) as s:
+        root = await s.slack.say("ana", DEV, "@kimibot what is this?", files=[SHOT])
+        [reply] = await s.outcome(root)
+        await s.ask("and now?", thread=root)
+        await s.outcome(root, count=2)
+
+        first, second = (request.body["messages"] for request in s.kimi.requests)
+        words, picture = first[1]["content"]
+        assert words["text"].endswith("what is this?\n\n[attached picture: shot.png]")
+        assert picture["image_url"]["url"].startswith("data:image/png;base64,")
+        assert note(reply) == ""
+        assert second[: len(first)] == first
+
+
+async def test_a_model_that_takes_no_pictures_after_all_answers_without_them(
+    tmp_path: Path,
+) -> None:
+    async with open_scene(tmp_path, kimi=KimiOptions(speed=20, sees=False)) as s:
+        root = await s.slack.say("ana", DEV, "@kimibot what is this?", files=[SHOT])
+        [reply] = await s.outcome(root)
+
+        assert body(reply)
+        assert note(reply) == texts.PICTURES_REFUSED
+
+
+async def test_a_picture_is_received_and_not_read_where_it_is_switched_off(tmp_path: Path) -> None:
+    async with open_scene(tmp_path, KIMI_IMAGES="off") as s:
+        root = await s.slack.say("ana", DEV, "@kimibot what is this?", files=[SHOT])
+        [reply] = await s.outcome(root)
+
+        assert "a picture; you can't see pictures" in last_said(s)
+        assert "I received it, but the model here does not see pictures." in note(reply)
+
+
+def png() -> bytes:
+    out = io.BytesIO()
+    Image.new("RGB", (20, 20), "red").save(out, "PNG")
+    return out.getvalue()
+
+
+SHOT = {"name": "shot.png", "base64": base64.b64encode(png()).decode(), "mimetype": "image/png"}
 
 
 def url(address: str) -> dict[str, str]:

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kimibot.sandbox.kimi.pictures import picture_complaints
+
 MAX_BODY_BYTES = 2 * 1024 * 1024
 MAX_STOPS = 4
 MAX_TOOLS = 128
@@ -36,13 +38,18 @@ class Fault:
 
 
 def first_fault(
-    body: object, size_bytes: int, efforts: Mapping[str, Sequence[str]]
+    body: object, size_bytes: int, efforts: Mapping[str, Sequence[str]], *, sees: bool = True
 ) -> Fault | None:
-    """The first thing wrong with the request, or None. `efforts` are those each model takes."""
-    return next(_faults(body, size_bytes, efforts), None)
+    """The first thing wrong with the request, or None. `efforts` are those each model takes.
+
+    With `sees` the models take pictures.
+    """
+    return next(_faults(body, size_bytes, efforts, sees), None)
 
 
-def _faults(body: object, size_bytes: int, efforts: Mapping[str, Sequence[str]]) -> Iterator[Fault]:
+def _faults(
+    body: object, size_bytes: int, efforts: Mapping[str, Sequence[str]], sees: bool
+) -> Iterator[Fault]:
     if size_bytes > MAX_BODY_BYTES:
         yield Fault(f"total message size {size_bytes} exceeds limit {MAX_BODY_BYTES}")
     if not isinstance(body, dict):
@@ -54,7 +61,7 @@ def _faults(body: object, size_bytes: int, efforts: Mapping[str, Sequence[str]])
         return
     for complaint in _field_complaints(body, efforts[model]):
         yield Fault(complaint)
-    for complaint in _message_complaints(body.get("messages")):
+    for complaint in _message_complaints(body.get("messages"), sees):
         yield Fault(complaint)
 
 
@@ -86,7 +93,7 @@ def _tool_complaints(tools: Sequence[Any]) -> Iterator[str]:
             yield f"invalid function name {name!r}"
 
 
-def _message_complaints(messages: object) -> Iterator[str]:
+def _message_complaints(messages: object, sees: bool) -> Iterator[str]:
     if not isinstance(messages, list) or not messages:
         yield "messages must be a list with at least one message"
         return
@@ -102,7 +109,7 @@ def _message_complaints(messages: object) -> Iterator[str]:
         if open_calls:
             yield f"tool_call_id {sorted(open_calls)[0]} has no tool message"
             open_calls = set()
-        yield from _content_complaints(message, position)
+        yield from _content_complaints(message, position, sees)
         if role == "assistant":
             yield from _assistant_complaints(message, position)
             open_calls = {str(call.get("id")) for call in message.get("tool_calls") or []}
@@ -131,27 +138,24 @@ def _assistant_complaints(message: Mapping[str, Any], position: int) -> Iterator
         )
 
 
-def _content_complaints(message: Mapping[str, Any], position: int) -> Iterator[str]:
+def _content_complaints(message: Mapping[str, Any], position: int, sees: bool) -> Iterator[str]:
     content = message.get("content")
     if content is None and message["role"] == "assistant":
         return
     if isinstance(content, list):
-        yield from _part_complaints(content, position)
+        yield from _part_complaints(content, position, sees)
     elif not isinstance(content, str):
         yield f"message at position {position}: content must be a string or a list of parts"
 
 
-def _part_complaints(parts: Sequence[Any], position: int) -> Iterator[str]:
+def _part_complaints(parts: Sequence[Any], position: int, sees: bool) -> Iterator[str]:
     if not parts:
         yield f"message at position {position}: the list of parts is empty"
     for part in parts:
         kind = part.get("type") if isinstance(part, dict) else None
         if kind == "text" and isinstance(part.get("text"), str):
             continue
-        if kind != "image_url":
+        if kind == "image_url":
+            yield from picture_complaints(part, sees=sees)
+        else:
             yield f"message at position {position}: unknown part"
-            continue
-        image = part.get("image_url")
-        url = image.get("url", "") if isinstance(image, dict) else image
-        if not str(url).startswith(("data:image/", "ms://")):
-            yield f"unsupported image url: {str(url)[:60]}"

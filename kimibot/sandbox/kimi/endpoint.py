@@ -46,12 +46,16 @@ been sent but for the end of the body. A ConnectionError that it raises breaks t
 
 @dataclass(frozen=True, slots=True)
 class KimiOptions:
-    """How the local Kimi behaves. `speed` divides every wait: 100 is a hundred times as fast."""
+    """How the local Kimi behaves. `speed` divides every wait: 100 is a hundred times as fast.
+
+    With `sees` its models take pictures.
+    """
 
     pace: Pace = field(default_factory=Pace)
     speed: float = 1.0
     dialect: Dialect = Dialect.ACEDATA
     key: str = LOCAL_KEY
+    sees: bool = True
     script: Script = choose
     clock: Callable[[], float] = time.time
 
@@ -163,7 +167,7 @@ class LocalKimi(Orders):
     ) -> Plan | Refusal:
         if not self._accepts(request):
             return faults.named("invalid_key")
-        if fault := first_fault(body, size_bytes, self._efforts):
+        if fault := first_fault(body, size_bytes, self._efforts, sees=self.options.sees):
             return faults.named(fault.kind, fault.message)
         heard = self._hear(body["messages"], size_bytes)
         scripted = self.options.script(heard, Teller(self.options.pace, faults))

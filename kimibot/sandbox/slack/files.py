@@ -28,7 +28,8 @@ class File:
     """A file: its content, and how Slack describes it.
 
     `fault` changes what a download gets: `login_page`, `not_found`, `stall`, or
-    `redirect:<address>`. `overrides` replace fields of the description.
+    `redirect:<address>`. `overrides` replace fields of the description. With `is_hidden` messages
+    hold no more of it than its id, as with some files in shared channels.
     """
 
     id: str
@@ -39,6 +40,7 @@ class File:
     mimetype: str = ""
     title: str = ""
     is_complete: bool = True
+    is_hidden: bool = False
     fault: str = ""
     fault_content_type: str = "text/html; charset=utf-8"
     overrides: dict[str, Any] = field(default_factory=dict)

@@ -39,8 +39,8 @@ class PeopleControls(Controlled):
 
         `text` is what was typed, with `@kimibot` as a mention; Slack makes rich_text of it. Given
         `blocks` are stored as they are and the text too, also for an empty list. A file has a
-        `name`, its content as `text` or `base64`, and may have a `mimetype`, a `title` and a
-        `fault` (`login_page`, `not_found`, `stall`, `redirect:<address>`).
+        `name`, its content as `text` or `base64`, and may have a `mimetype`, a `title`,
+        `is_hidden`, and a `fault` (`login_page`, `not_found`, `stall`, `redirect:<address>`).
         """
         person = self.parts.workspace.person(user)
         where = self._channel(person, channel)
@@ -241,6 +241,7 @@ class PeopleControls(Controlled):
                 created=int(workspace.clock()),
                 mimetype=file.get("mimetype", ""),
                 title=file.get("title", ""),
+                is_hidden=bool(file.get("is_hidden")),
                 fault=file.get("fault", ""),
                 overrides=file.get("overrides", {}),
             )

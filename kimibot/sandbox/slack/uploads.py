@@ -102,7 +102,12 @@ def described(workspace: Workspace, file: File) -> dict[str, Any]:
 
 
 def in_message(workspace: Workspace, file: File) -> dict[str, Any]:
-    """A file as a message holds it: without the list of where else it was shared."""
+    """A file as a message holds it: without the list of where else it was shared.
+
+    https://docs.slack.dev/apis/slack-connect: of some it holds the id, and `files.info` the rest.
+    """
+    if file.is_hidden:
+        return {"id": file.id, "created": file.created, "file_access": "check_file_info"}
     fields = described(workspace, file)
     return {name: v for name, v in fields.items() if name not in ("channels", "groups", "ims")}
 
