@@ -29,7 +29,10 @@ _NEWEST_ASK = (
     .where(turns.c.thread_id == bindparam("thread_id"), turns.c.state == bindparam("running"))
     .scalar_subquery()
 )
-_has_files = exists().where(attachment_rows.c.message_id == messages.c.id)
+_has_files = exists().where(
+    attachment_rows.c.thread_id == bindparam("thread_id"),
+    attachment_rows.c.message_id == messages.c.id,
+)
 _RECALL = select(
     messages.c.id,
     messages.c.ts,

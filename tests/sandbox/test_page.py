@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -82,7 +84,7 @@ async def test_the_page_and_its_files_come_with_a_strict_policy(page: Page) -> N
     async with page.http.get(page.url) as response:
         text = await response.text()
 
-    scripts = ("page", "composer", "editing", "frame", "messages", "server")
+    scripts = ("page", "attaching", "composer", "editing", "frame", "messages", "server")
     names = ["page.css", *(f"{name}.js" for name in scripts)]
     assert "<title>Local Slack</title>" in text
     assert "default-src 'none'" in response.headers["Content-Security-Policy"]
@@ -208,6 +210,51 @@ async def test_a_message_can_be_written_edited_and_taken_back_as_source(page: Pa
     assert source == (200, {"text": "@bo look: https://example.com/a?b=1&c=2 `x<y`"})
     assert edited == (200, {})
     assert (await page.slack.messages(GENERAL))[0]["text"] == "better"
+
+
+def attached(name: str, content: bytes, mimetype: str = "") -> dict[str, str]:
+    return {"name": name, "mimetype": mimetype, "base64": base64.b64encode(content).decode()}
+
+
+async def send_files(page: Page, *files: dict[str, str]) -> list[str]:
+    """The addresses of the files as Ana's page has them, after she has sent them."""
+    what = {"as": ANA.id, "channel": GENERAL, "text": "", "files": files}
+    assert (await page.order("say", **what))[0] == 200
+    [message] = await page.look("channel", channel=GENERAL, **{"as": ANA.id})
+    return re.findall(r'href="/(page/file/[^"]+)"', message["html"])
+
+
+async def test_files_are_sent_shown_and_read_in_the_conversation(page: Page) -> None:
+    code, html = attached("a&b.py", b"a = 1"), attached("r.html", b"<script>x</script>")
+    shot = attached("s.png", b"\x89PNG", "image/png")
+    addresses = await send_files(page, code, html, shot)
+
+    told = []
+    for address in addresses:
+        async with page.http.get(page.url + address) as response:
+            assert "default-src 'none'" in response.headers["Content-Security-Policy"]
+            told.append((response.content_type, await response.read()))
+    assert told == [
+        ("text/plain", b"a = 1"),
+        ("text/plain", b"<script>x</script>"),
+        ("image/png", b"\x89PNG"),
+    ]
+
+
+async def test_a_file_is_not_shown_outside_its_conversation(page: Page) -> None:
+    [address] = await send_files(page, attached("a.zip", b"PK\xff"))
+
+    async with page.http.get(page.url + address) as response:
+        assert response.headers["Content-Disposition"] == "attachment; filename*=UTF-8''a.zip"
+    async with page.http.get(page.url + address.replace(ANA.id, STRANGER.id)) as response:
+        assert response.status == 404
+
+
+async def test_more_files_than_slack_takes_are_refused(page: Page) -> None:
+    files = [attached(f"{number}.txt", b"x") for number in range(11)]
+    what = {"as": ANA.id, "channel": GENERAL, "text": "see", "files": files}
+
+    assert await page.order("say", **what) == (400, {"error": "A message holds at most 10 files."})
 
 
 @pytest.mark.parametrize("name", ["edit", "delete", "source"])

@@ -107,6 +107,22 @@ async def test_a_name_is_completed_and_the_answer_grows_in_its_thread(seen: Seen
     await expect(seen.composer).to_have_value("")
 
 
+async def test_files_are_chosen_taken_back_and_sent(seen: Seen) -> None:
+    files: Any = [
+        {"name": name, "mimeType": "text/plain", "buffer": b"a = 1"} for name in ("a.py", "b.py")
+    ]
+    await seen.page.locator("#write input[type=file]").set_input_files(files)
+    await seen.page.get_by_role("button", name="Remove b.py").click()
+    await seen.composer.press("Enter")
+
+    file = seen.page.locator("#messages .file")
+    await expect(file).to_contain_text("a.py")
+    await expect(file).to_have_count(1)
+    await expect(seen.page.locator("#write .attached")).to_be_hidden()
+    [message] = await seen.slack.messages(GENERAL)
+    assert message["files"][0]["size"] == 5
+
+
 async def test_what_is_asked_opens_its_thread_where_one_writes_on(seen: Seen) -> None:
     await seen.composer.fill("@kimibot hello")
     await seen.composer.press("Enter")

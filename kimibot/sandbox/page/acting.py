@@ -11,6 +11,8 @@ from kimibot.sandbox.slack.server import LocalSlack
 from kimibot.sandbox.slack.workspace import Unknown
 
 MAX_CHARACTERS = 40_000
+MAX_FILES = 10
+"""https://slack.com/help/articles/201330736-Add-files-to-Slack"""
 _MENTION = re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^<>\n]*)?>")
 _LINK = re.compile(r"<(https?://[^<>|\s]+)(?:\|([^<>\n]*))?>")
 
@@ -27,13 +29,15 @@ class Acting:
         self._workspace = slack.parts.workspace
 
     async def say(self, order: Fields) -> Fields:
-        """Post `text` into `channel`, or into the thread `thread_ts`."""
+        """Post `text` and `files` into `channel`, or into the thread `thread_ts`."""
         person, channel = self._who_and_where(order)
-        text = _text(order)
+        files = _files(order)
+        text = "" if files and not str(order["text"]).strip() else _text(order)
         if channel.is_archived or channel.is_read_only:
             raise Refusal(f"Nobody can write in #{channel.name}.")
         root = str(order.get("thread_ts") or "") or None
-        return {"ts": await self._slack.say(person.id, channel.id, text, thread_ts=root)}
+        ts = await self._slack.say(person.id, channel.id, text, thread_ts=root, files=files)
+        return {"ts": ts}
 
     async def edit(self, order: Fields) -> Fields:
         """Change one's own message to `text`."""
@@ -89,6 +93,17 @@ class Acting:
     def _at_name(self, found: re.Match[str]) -> str:
         person = self._workspace.people.get(found[1])
         return f"@{person.name}" if person else found[0]
+
+
+def _files(order: Fields) -> list[Fields]:
+    """Each with its name, type and content. Raises Refusal for more than Slack takes."""
+    files = order.get("files") or []
+    if len(files) > MAX_FILES:
+        raise Refusal(f"A message holds at most {MAX_FILES} files.")
+    return [
+        {name: str(file.get(name) or "") for name in ("name", "mimetype", "base64")}
+        for file in files
+    ]
 
 
 def _text(order: Fields) -> str:

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from aiohttp import web
 
 from kimibot.sandbox.page.acting import Refusal
+from kimibot.sandbox.page.files import file_response
 from kimibot.sandbox.page.views import Views
 from kimibot.sandbox.slack.people import Channel, Person
 from kimibot.sandbox.slack.workspace import Workspace
 
 
 class Looking:
-    """Answers with what the person in the query's `as` sees."""
+    """Answers with what the person in the query's `as` sees; `headers` go with files."""
 
-    def __init__(self, workspace: Workspace, views: Views) -> None:
+    def __init__(self, workspace: Workspace, views: Views, headers: Mapping[str, str]) -> None:
         self._workspace = workspace
         self._views = views
+        self._headers = headers
         self._streams: set[asyncio.Task[Any]] = set()
 
     async def close(self, _app: web.Application) -> None:
@@ -41,6 +44,11 @@ class Looking:
         viewer = self._viewer(request)
         channel = self._channel(request, viewer)
         return web.json_response(self._views.thread(viewer, channel, request.query["ts"]))
+
+    async def file(self, request: web.Request) -> web.StreamResponse:
+        """What is in a file of a conversation."""
+        viewer, file_id = self._viewer(request), request.match_info["id"]
+        return file_response(self._workspace, viewer, file_id, self._headers)
 
     async def changes(self, request: web.Request) -> web.StreamResponse:
         """Server-sent events: `ready` once, then each change that the viewer can see."""

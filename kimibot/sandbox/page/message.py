@@ -9,6 +9,7 @@ from typing import Any
 
 from kimibot.sandbox.page.blocks import Blocks
 from kimibot.sandbox.page.emoji import drawn
+from kimibot.sandbox.page.files import files_html
 from kimibot.sandbox.page.mrkdwn import mrkdwn_html
 from kimibot.sandbox.page.readers import Reader, hue, initials
 from kimibot.sandbox.slack.people import SHORTCUTS
@@ -46,10 +47,7 @@ class Messages:
             said = self._blocks.html(blocks, reader)
         else:
             said = f"<p>{mrkdwn_html(str(message.get('text', '')), reader)}</p>"
-        files = "".join(
-            f'<span class="file">{escape(str(file.get("name") or "file"))}</span>'
-            for file in message.get("files") or []
-        )
+        files = files_html(message.get("files") or [], reader.viewer)
         return said + files + _edited(message)
 
 

@@ -25,6 +25,8 @@ from kimibot.sandbox.slack.workspace import Unknown
 _TYPES = MappingProxyType({"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"})
 _OWN_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 _CLOSING_SECONDS = 0.2
+LARGEST_ORDER_BYTES = 64 * 1024 * 1024
+"""A message with files comes in one piece, a third larger than they are."""
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -48,13 +50,14 @@ def add_page(
     """Serve the page at `/`. Without `examples` it suggests what the local Kimi knows."""
     workspace = slack.parts.workspace
     views = Views(workspace, local_examples() if examples is None else examples)
-    looking = Looking(workspace, views)
+    looking = Looking(workspace, views, _HEADERS)
     acting = Acting(slack)
     app.router.add_get("/", _guarded(_index))
     for name in ("state", "channel", "thread", "changes"):
         app.router.add_get(f"/page/{name}", _guarded(getattr(looking, name)))
     for name in ("say", "edit", "delete", "click", "shortcut", "source"):
         app.router.add_post(f"/page/{name}", _guarded(_obeying(getattr(acting, name))))
+    app.router.add_get("/page/file/{id}", _guarded(looking.file))
     app.router.add_get("/page/{name}.{kind:css|js|svg}", _guarded(_file))
     app.on_shutdown.append(looking.close)
 
@@ -64,7 +67,7 @@ async def open_page(
     slack: LocalSlack, port: int = 0, *, examples: Sequence[Group] | None = None
 ) -> AsyncIterator[str]:
     """The page on a loopback port of its own, 0 for a free one; yields its address."""
-    app = web.Application()
+    app = web.Application(client_max_size=LARGEST_ORDER_BYTES)
     add_page(app, slack, examples=examples)
     # Without handler_cancellation the stream of a closed page would live until the next change.
     runner = web.AppRunner(

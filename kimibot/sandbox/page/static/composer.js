@@ -1,5 +1,7 @@
 // Where one writes: Enter sends, Shift+Enter breaks the line, @ completes a name.
 
+import { Attaching } from "./attaching.js";
+
 const MAX_SHOWN = 6;
 const HINTS = ["Enter to send\u00a0· ", "Shift+Enter for a new line\u00a0· ", "@ for a name"];
 let count = 0;
@@ -20,7 +22,7 @@ export class Composer {
     this.area.placeholder = closed || placeholder;
     this.area.setAttribute("aria-label", closed || placeholder);
     this.area.disabled = Boolean(closed);
-    this.send.disabled = Boolean(closed);
+    this.send.disabled = this.attaching.button.disabled = Boolean(closed);
     this.#complain("");
   }
 
@@ -60,9 +62,10 @@ export class Composer {
     const hint = make("span", { className: "hint" });
     hint.append(...HINTS.map((textContent) => make("span", { textContent })));
     const row = make("div", { className: "row" });
-    row.append(hint, this.send);
     const box = make("div", { className: "box" });
-    box.append(this.area, row);
+    this.attaching = new Attaching(box, { onChange: () => this.area.focus() });
+    row.append(hint, this.attaching.button, this.send);
+    box.append(this.area, this.attaching.list, this.attaching.input, row);
     this.form.append(this.names, box, this.complaint);
     this.form.addEventListener("submit", (event) => this.#submit(event));
     this.area.addEventListener("input", () => this.#changed());
@@ -74,10 +77,12 @@ export class Composer {
   async #submit(event) {
     event.preventDefault();
     const text = this.area.value;
-    if (!text.trim() || this.send.disabled) return;
+    const files = this.attaching.files;
+    if ((!text.trim() && !files.length) || this.send.disabled) return;
     this.send.disabled = true;
     try {
-      await this.onSend(text);
+      await this.onSend(text, await this.attaching.contents());
+      this.attaching.remove(files);
       if (this.area.value === text) this.area.value = "";
       this.#complain("");
     } catch (error) {

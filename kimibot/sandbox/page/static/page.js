@@ -20,11 +20,11 @@ let stopListening = () => {};
 const channelList = new MessageList(at("messages"), { emptyText: "Nothing has been said here yet." });
 const threadList = new MessageList(at("thread"));
 const composer = new Composer(at("write"), {
-  onSend: (text) => say(text, ""),
+  onSend: (text, files) => say(text, files, ""),
   onEditLast: () => editLast(channelList),
 });
 const replyComposer = new Composer(at("reply"), {
-  onSend: (text) => say(text, here.thread),
+  onSend: (text, files) => say(text, files, here.thread),
   onEditLast: () => editLast(threadList),
 });
 
@@ -126,8 +126,8 @@ function count(channel) {
 
 // What one does
 
-async function say(text, thread) {
-  const what = { as: here.viewer, channel: here.channel, text, thread_ts: thread };
+async function say(text, files, thread) {
+  const what = { as: here.viewer, channel: here.channel, text, files, thread_ts: thread };
   const isAsk = isForBot(text, conversation(), state.bot);
   const { ts } = await order("say", what);
   if (isAsk) asked = { viewer: what.as, channel: what.channel, thread: thread || ts };

@@ -1,0 +1,68 @@
+"""Draws the files of a message, and serves them to those who are in the conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+from urllib.parse import quote
+
+from aiohttp import web
+
+from kimibot.sandbox.slack.files import File, guess_mimetype
+from kimibot.sandbox.slack.people import Person
+from kimibot.sandbox.slack.workspace import Unknown, Workspace
+
+_SHOWN = ("image/png", "image/jpeg", "image/gif", "image/webp")
+
+
+def files_html(files: Sequence[Mapping[str, Any]], viewer: str) -> str:
+    """A link for each file; a picture is shown in it."""
+    drawn = "".join(_link(file, viewer) for file in files)
+    return f'<div class="files">{drawn}</div>' if drawn else ""
+
+
+def file_response(
+    workspace: Workspace, viewer: Person, file_id: str, headers: Mapping[str, str]
+) -> web.Response:
+    """The file's content. Raises Unknown for one that this person can't see.
+
+    What is not a picture is text or a download, so that no page of somebody's runs here.
+    """
+    file = workspace.files.get(file_id)
+    if file is None or not _may_see(workspace, viewer, file):
+        raise Unknown(f"no such file: {file_id}")
+    kind = file.mimetype or guess_mimetype(file.name)
+    if kind in _SHOWN:
+        return web.Response(body=file.content, content_type=kind, headers=headers)
+    try:
+        text = file.content.decode()
+    except UnicodeDecodeError:
+        named = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(file.name)}"}
+        return web.Response(
+            body=file.content,
+            content_type="application/octet-stream",
+            headers={**headers, **named},
+        )
+    return web.Response(text=text, content_type="text/plain", headers=headers)
+
+
+def _may_see(workspace: Workspace, viewer: Person, file: File) -> bool:
+    channels = (workspace.channels.get(channel) for channel, _ in file.shares)
+    return any(channel is not None and viewer.id in channel.members for channel in channels)
+
+
+def _link(file: Mapping[str, Any], viewer: str) -> str:
+    name = escape(str(file.get("name") or "file"))
+    address = f"/page/file/{quote(str(file.get('id')))}?as={quote(viewer)}"
+    picture = f'<img src="{address}" alt="">' if file.get("mimetype") in _SHOWN else ""
+    size = f'<span class="size">{_size(file.get("size"))}</span>'
+    return f'<a class="file" href="{address}" target="_blank">{picture}{name}{size}</a>'
+
+
+def _size(size: Any) -> str:
+    if not isinstance(size, int):
+        return ""
+    if size < 1_024:
+        return f"{size} B"
+    return f"{size / 1_024:,.0f} KB" if size < 1_024**2 else f"{size / 1_024**2:,.1f} MB"
