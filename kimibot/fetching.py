@@ -21,9 +21,9 @@ from kimibot.framing import one_line
 MOST_FILES = 8
 """In one turn: what is beyond that is named and not read."""
 
-AT_ONCE = 3
-"""Files that are fetched and read at the same time, in all turns of this process: each may take
-its whole size of memory several times over."""
+FETCHED_AT_ONCE = 4
+READ_AT_ONCE = 2
+"""In all turns of this process: a picture may take 160 MB until it is small."""
 
 READ_SECONDS = 20.0
 LARGEST_IMAGE_BYTES = 256 * 1024
@@ -56,7 +56,8 @@ class Fetching:
         self._files = files
         self._shelf = shelf
         self._takes_images = takes_images
-        self._room = asyncio.Semaphore(AT_ONCE)
+        self._room_to_fetch = asyncio.Semaphore(FETCHED_AT_ONCE)
+        self._room_to_read = asyncio.Semaphore(READ_AT_ONCE)
 
     async def fetch(self, attempt: Attempt, remembered: Sequence[Remembered]) -> list[Remembered]:
         """The same messages with what is in their files. One bad file spoils no other.
@@ -82,7 +83,7 @@ class Fetching:
 
     async def _read(self, attachment: Attachment, image_bytes: int) -> Attachment:
         file = attachment.file
-        async with self._room:
+        async with self._room_to_fetch:
             try:
                 if file.access == "check_file_info" or not file.url:
                     file = await self._files.describe(file)
@@ -100,10 +101,11 @@ class Fetching:
             seconds=READ_SECONDS,
             takes_images=self._takes_images,
         )
-        try:
-            return await apart(read, 2 * READ_SECONDS)
-        except TimeoutError:
-            return Contents(unread=Unread.TOO_SLOW)
+        async with self._room_to_read:
+            try:
+                return await apart(read, 2 * READ_SECONDS)
+            except TimeoutError:
+                return Contents(unread=Unread.TOO_SLOW)
 
 
 def _waiting(remembered: Sequence[Remembered], open_ts: Collection[str]) -> list[Attachment]:

@@ -102,7 +102,8 @@ def _place(
 
 
 def _is_fresh(message: Remembered) -> bool:
-    return message.place is None and message.sent is None
+    """Never sent, or not as it is now: its content is still to be made."""
+    return message.sent is None and message.speaker is not Speaker.US
 
 
 def _with_files(text: str, message: Remembered, shown: Mapping[int, int]) -> str:

@@ -343,7 +343,7 @@ _GITHUB_FAILURES: dict[type[GitHubError], str] = {
 
 _UNREAD: dict[Unread, str] = {
     Unread.TOO_MANY: "I read at most 8 files at once.",
-    Unread.TOO_LARGE: "I read files of up to 20 MB, and pictures of up to 60 megapixels.",
+    Unread.TOO_LARGE: "I read files of up to 20 MB, and pictures of up to 40 megapixels.",
     Unread.NO_SCOPE: (
         "This app lacks the scope `files:read`: its admin has to add it and install the app again."
     ),

@@ -13,7 +13,9 @@ MOST_EDGE_PIXELS = 2_000
 """Kimi's own tools shrink pictures to that; 4096 by 2160 are the most that is advised
 (platform.kimi.ai, "Use Kimi Vision Model")."""
 
-MOST_PIXELS = 60_000_000
+MOST_PIXELS = 40_000_000
+"""Four bytes each, while a picture is made smaller."""
+
 _FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF")
 _QUALITIES = (85, 70, 55)
 _STEPS = 8
@@ -35,9 +37,8 @@ def read_image(content: bytes, most_bytes: int) -> Contents:
         with Image.open(io.BytesIO(content), formats=_FORMATS) as image:
             if image.width * image.height > MOST_PIXELS:
                 return Contents(unread=Unread.TOO_LARGE)
-            drawn = ImageOps.exif_transpose(image)
-            drawn.thumbnail((MOST_EDGE_PIXELS, MOST_EDGE_PIXELS))
-            return _small(drawn, most_bytes)
+            image.thumbnail((MOST_EDGE_PIXELS, MOST_EDGE_PIXELS))
+            return _small(ImageOps.exif_transpose(image), most_bytes)
     except Exception:  # Pillow raises whatever a damaged file leads it to
         return Contents(unread=Unread.BROKEN)
 

@@ -10,9 +10,7 @@ import re
 
 from kimibot.attachments import SharedFile
 
-_BEGINS_AS_HTML = re.compile(
-    rb"\s*(<!--.{0,2000}?-->\s*)*<(!doctype\s+html|html|head)\b", re.I | re.S
-)
+_PAGE = re.compile(rb"<(?:!doctype\s+html|html|head)\b", re.IGNORECASE)
 _LOOKED_AT = 4_000
 
 
@@ -22,9 +20,16 @@ def is_sign_in_page(content: bytes, file: SharedFile) -> bool:
     Where Slack says how large the file is, a page of just that size is the file itself, whatever
     its type; a page of another size is not. Otherwise only a file of that type is a page.
     """
-    start = content[:_LOOKED_AT].removeprefix(b"\xef\xbb\xbf")
-    if not _BEGINS_AS_HTML.match(start):
+    if not _begins_as_page(content[:_LOOKED_AT].removeprefix(b"\xef\xbb\xbf")):
         return False
     if file.size_bytes:
         return len(content) != file.size_bytes
     return not (file.mimetype == "text/html" or file.filetype == "html")
+
+
+def _begins_as_page(content: bytes) -> bool:
+    """Comments may stand before a page."""
+    start = content.lstrip()
+    while start.startswith(b"<!--"):
+        start = start.partition(b"-->")[2].lstrip()
+    return _PAGE.match(start) is not None

@@ -35,9 +35,10 @@ def test_a_page_in_the_place_of_the_file_is_seen(content: bytes, file: SharedFil
         (OURS, HTML),
         (OURS, SharedFile("F1", "page.vue", "text/plain", size_bytes=len(OURS))),
         (b"<p>no page</p>", SharedFile("F1", "a.txt", "text/plain")),
+        (b"<!-- -->" * 500 + b"<p>", SharedFile("F1", "a.txt", "text/plain")),
         (b"x = '<html>'", SharedFile("F1", "a.py", "text/x-python", size_bytes=4)),
     ],
-    ids=["a page", "of unknown size", "under another type", "a piece", "code"],
+    ids=["a page", "of unknown size", "under another type", "a piece", "comments", "code"],
 )
 def test_what_somebody_shares_is_no_sign_in_page(content: bytes, file: SharedFile) -> None:
     assert not is_sign_in_page(content, file)

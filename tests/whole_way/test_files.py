@@ -88,7 +88,7 @@ async def test_one_bad_file_spoils_no_other_and_each_is_told_with_its_reason(
             "Not read: data.zip. I read text, code, PDF and pictures only.",
             "Not read: far.txt, meta.txt. I read only files that are stored in Slack.",
             "Not read: gone.txt. Slack does not have it any more.",
-            "Not read: huge.log. I read files of up to 20 MB, and pictures of up to 60 megapixels.",
+            "Not read: huge.log. I read files of up to 20 MB, and pictures of up to 40 megapixels.",
             "Not read: ninth.txt, tenth.txt. I read at most 8 files at once.",
             "Not read: shot.png. Slack asked me to sign in instead of giving me the file. Please "
             "tell the admin of this bot: the app may have to be installed again with the scope "
