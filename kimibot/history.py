@@ -16,7 +16,17 @@ from kimibot.answers import CUT_OFF, REASONING_FIELDS, ChatMessage
 from kimibot.conversation import Placed, Remembered, Speaker
 from kimibot.estimating import tokens as tokens
 from kimibot.framing import framed, is_shortened, one_line, shares
-from kimibot.picturing import TRIM_STEP, joined, newest_pictures, tokens_of, with_pictures
+from kimibot.picturing import (
+    TRIM_STEP,
+    bytes_of,
+    joined,
+    newest_pictures,
+    tokens_of,
+    with_pictures,
+)
+
+MOST_BYTES = 2 * 1024 * 1024 - 64 * 1024
+"""Some endpoints refuse a request of more than 2 MiB; the rest is for what is around messages."""
 
 FILES_SHARE = 0.5
 """How much of the budget the files that are read at once may take, all together."""
@@ -68,7 +78,9 @@ def read(
         for message in remembered
     ]
     chats = newest_pictures(_without_open_calls(chats))
-    kept = _newest_within(budget_tokens - tokens(system) - tokens(instruction), chats)
+    for_thread_tokens = budget_tokens - tokens(system) - tokens(instruction)
+    kept = _newest_within(for_thread_tokens, chats, tokens_of)
+    kept = _newest_within(MOST_BYTES, kept, bytes_of)
     last: list[ChatMessage] = [{"role": "user", "content": instruction}] if instruction else []
     next_place = max([one.place for one in placed] + [m.place or 0 for m in remembered] + [0]) + 1
     return Reading(
@@ -175,13 +187,15 @@ def _without_open_calls(said: Sequence[ChatMessage]) -> list[ChatMessage]:
     return kept
 
 
-def _newest_within(budget_tokens: int, said: Sequence[ChatMessage]) -> Sequence[ChatMessage]:
+def _newest_within(
+    budget: int, said: Sequence[ChatMessage], size_of: Callable[[ChatMessage], int]
+) -> Sequence[ChatMessage]:
     """Leave out the oldest in whole steps until the rest fits; the newest always stays."""
-    sizes = [tokens_of(message) for message in said]
-    excess = sum(sizes) - budget_tokens
+    sizes = [size_of(message) for message in said]
+    excess = sum(sizes) - budget
     if excess <= 0:
         return said
-    step = max(1, round(budget_tokens * TRIM_STEP))
+    step = max(1, round(budget * TRIM_STEP))
     to_drop = -(-excess // step) * step
     first, dropped = 0, 0
     while first < len(said) - 1 and dropped < to_drop:

@@ -6,6 +6,7 @@ A picture goes as a data URI: addresses are refused (platform.kimi.ai, "Use Kimi
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -44,6 +45,12 @@ def tokens_of(message: ChatMessage) -> int:
     texts = [str(value) for key, value in message.items() if value and key != "content"]
     texts += [str(part.get("text", "")) for part in _parts(content or "")]
     return tokens("".join(texts)) + IMAGE_TOKENS * sum(1 for _ in _pictures(content or ""))
+
+
+def bytes_of(message: ChatMessage) -> int:
+    """What the message adds to a request's body. Line ends and quotes take two bytes there."""
+    text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
+    return len(text) if text.isascii() else len(text.encode(errors="replace"))
 
 
 def newest_pictures(said: Sequence[ChatMessage]) -> list[ChatMessage]:

@@ -108,3 +108,15 @@ def test_a_request_full_of_pictures_and_text_is_taken_by_the_strictest_endpoint(
     body = request_body(full.messages, model="kimi-k3", max_completion_tokens=1)
     assert len(urls(full)) == 8
     assert len(body) < MAX_BODY_BYTES
+
+
+def test_even_the_largest_context_makes_no_request_that_some_endpoint_refuses() -> None:
+    long = [
+        Remembered(n, f"17644939{n}.000100", Speaker.PERSON, "U0ANA", "好\n" * 40_000)
+        for n in range(10, 40)
+    ]
+    full = reading(*(shown(n, size_bytes=115_000) for n in range(1, 9)), *long, budget_tokens=10**6)
+
+    body = request_body(full.messages, model="kimi-k3", max_completion_tokens=1)
+    assert len(body) < MAX_BODY_BYTES
+    assert full.left_out > 8

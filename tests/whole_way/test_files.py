@@ -40,6 +40,20 @@ async def test_a_mention_with_a_file_is_answered_from_what_is_in_it(tmp_path: Pa
         assert await s.slack.complaints() == []
 
 
+async def test_a_patch_is_read_whole_although_slack_shows_only_its_beginning(
+    tmp_path: Path,
+) -> None:
+    patch = "--- a/x.py\n+++ b/x.py\n" + "".join(f"+line {n}\n" for n in range(2_000))
+    async with open_scene(tmp_path) as s:
+        files = [{"name": "fix.patch", "text": patch}]
+        root = await s.slack.say("ana", DEV, "@kimibot is that right?", files=files)
+        await s.outcome(root)
+
+        message, *_ = await s.slack.messages(DEV)
+        assert message["files"][0]["preview_is_truncated"]
+        assert f"[attached file: fix.patch]\n```diff\n{patch}```" in last_said(s)
+
+
 async def test_a_file_without_a_word_is_an_ask_in_a_direct_message(tmp_path: Path) -> None:
     async with open_scene(tmp_path) as s:
         direct = await s.slack.open_direct("ana")
