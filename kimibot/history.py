@@ -14,7 +14,7 @@ from typing import Any
 
 from kimibot.answers import CUT_OFF, REASONING_FIELDS, ChatMessage
 from kimibot.conversation import Placed, Remembered, Speaker
-from kimibot.estimating import tokens as tokens
+from kimibot.estimating import tokens
 from kimibot.framing import framed, is_shortened, one_line, shares
 from kimibot.picturing import (
     TRIM_STEP,
@@ -204,11 +204,6 @@ def _newest_within(
     while first < len(said) - 1 and said[first]["role"] == "tool":
         first += 1
     return said[first:]
-
-
-def size(message: ChatMessage) -> int:
-    """How many tokens a message will count for, with all that it is sent with."""
-    return tokens_of(message)
 
 
 def _merged(said: Sequence[ChatMessage]) -> list[ChatMessage]:

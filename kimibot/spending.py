@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from kimibot.answers import ChatMessage, Usage
 from kimibot.assembling import Assembling
-from kimibot.history import size, tokens
+from kimibot.estimating import tokens
+from kimibot.picturing import tokens_of
 from kimibot.turns import Used
 
 
@@ -59,7 +60,7 @@ class Spending:
 
 def estimate(messages: Sequence[ChatMessage]) -> int:
     """How many tokens these messages are at most."""
-    return sum(map(size, messages))
+    return sum(map(tokens_of, messages))
 
 
 def _counted(by_endpoint: int | None, by_us: int) -> int:

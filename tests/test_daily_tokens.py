@@ -10,7 +10,7 @@ import pytest
 from kimibot.allowance import DailyLimits, Limit, Standing, Taken, Whose
 from kimibot.answers import Delta, Usage
 from kimibot.errors import Busy, CutOff, KeyRefused, KimiError, NoFirstEvent
-from kimibot.history import tokens
+from kimibot.estimating import tokens
 from kimibot.spending import estimate
 from kimibot.turns import Claim, Outcome, Stop, StopCause, Turn, Used
 from tests.test_answering import AT, CLAIM, Stage, Step, said

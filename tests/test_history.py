@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from kimibot.answers import CUT_OFF
 from kimibot.attachments import Attachment, Contents, SharedFile
 from kimibot.conversation import Placed, Remembered, Speaker
-from kimibot.history import Reading, people_in, read, tokens
+from kimibot.estimating import tokens
+from kimibot.history import Reading, people_in, read
 
 NAMES = {"U0ANA": "Ana", "U0BO": "Bo"}
 ASK = Remembered(1, "1764493920.000100", Speaker.PERSON, "U0ANA", "Why is `a[0]` slow?")

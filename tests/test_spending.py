@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kimibot.answers import ChatMessage, Delta, Usage
 from kimibot.assembling import Assembling
-from kimibot.history import tokens
+from kimibot.estimating import tokens
 from kimibot.spending import Spending, estimate
 from kimibot.turns import Used
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Update, and_, bindparam, exists, or_, update
+from sqlalchemy import Update, and_, bindparam, delete, exists, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kimibot.conversation import Speaker
 from kimibot.errors import ClaimLost
-from kimibot.storage.tables import is_open, messages, threads, turns
+from kimibot.storage.tables import attachments, is_open, messages, threads, turns
 from kimibot.turns import Claim
 
 _IN_OUR_THREAD = update(threads).where(
@@ -24,7 +24,7 @@ _EMPTY = (
     update(messages)
     .where(
         messages.c.thread_id == bindparam("in_thread"),
-        or_(messages.c.text != "", messages.c.raw.is_not(None)),
+        or_(messages.c.text != "", messages.c.raw.is_not(None), messages.c.sent.is_not(None)),
         or_(
             messages.c.speaker == Speaker.US.value,
             and_(messages.c.ts < bindparam("up_to_ts"), ~_is_open_ask),
@@ -36,6 +36,15 @@ _EMPTY_ORDER = (
     update(messages)
     .where(messages.c.thread_id == bindparam("in_thread"), messages.c.ts == bindparam("up_to_ts"))
     .values(text="", sent=None, place=None)
+)
+_REMOVE_FILES = delete(attachments).where(
+    attachments.c.message_id.in_(
+        select(messages.c.id).where(
+            messages.c.thread_id == bindparam("in_thread"),
+            messages.c.ts <= bindparam("up_to_ts"),
+            or_(messages.c.ts == bindparam("up_to_ts"), ~_is_open_ask),
+        )
+    )
 )
 
 
@@ -54,6 +63,7 @@ async def forget(connection: AsyncConnection, held: Claim, ts: str) -> int:
     where = {"in_thread": held.thread_id, "up_to_ts": ts}
     emptied = (await connection.execute(_EMPTY, where)).rowcount
     await connection.execute(_EMPTY_ORDER, where)
+    await connection.execute(_REMOVE_FILES, where)
     return emptied
 
 

@@ -116,3 +116,15 @@ async def test_files_go_with_their_message_their_thread_and_when_told_to(
                 await connection.execute(removal)
 
         assert await store.attachments(thread_id) == []
+
+
+async def test_the_files_of_what_is_forgotten_are_gone_too(store: Store) -> None:
+    thread_id = await ask_with_files(store)
+    await keep(store, await claimed(store, thread_id), answered(6))
+    await store.accept(says(7, "forget"), is_ask=True, kind=Kind.FORGET, now=NOW)
+    claim = await claimed(store, thread_id)
+
+    await store.forget_thread(claim, ts(7))
+
+    assert await store.attachments(thread_id) == []
+    assert await store.recall(thread_id) == []

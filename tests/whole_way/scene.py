@@ -87,6 +87,15 @@ class Scene:
 
         await self.until(look, 5.0)
 
+    async def until_gone(self, table: str) -> None:
+        """Until the table is empty."""
+
+        async def look() -> list[Fields] | None:
+            rows = await self.rows(f"SELECT count(*) FROM {table}")
+            return None if rows[0][0] else []
+
+        await self.until(look, 5.0)
+
     async def rows(self, statement: str, **values: Any) -> list[Any]:
         """What the database says."""
 

@@ -116,6 +116,33 @@ async def test_one_bad_file_spoils_no_other_and_each_is_told_with_its_reason(
         assert "Sign in" not in last_said(s)
 
 
+async def test_a_turn_that_waits_for_a_file_can_be_stopped(tmp_path: Path) -> None:
+    slow = {"name": "slow.txt", "text": "x", "fault": "stall"}
+    async with open_scene(tmp_path, KIMIBOT_SLACK_TIMEOUT_SECONDS="14") as s:
+        root = await s.slack.say("ana", DEV, "@kimibot read this", files=[slow])
+        await s.reply(root, lambda r: "Thinking" in note(r[0]))
+        await s.ask("stop", thread=root)
+        [reply] = await s.outcome(root, seconds=5)
+
+        assert note(reply).startswith("Stopped")
+        assert s.kimi.requests == []
+
+
+async def test_nothing_is_left_of_a_file_when_its_message_is_deleted(tmp_path: Path) -> None:
+    async with open_scene(tmp_path) as s:
+        root = await s.ask("@kimibot hello")
+        await s.outcome(root)
+        ts = await s.slack.say("ana", DEV, "and this?", thread_ts=root, files=[SCRIPT])
+        await s.outcome(root, count=2)
+        await s.slack.delete("ana", DEV, ts)
+        await s.until_gone("attachments")
+        await s.ask("and now?", thread=root)
+        await s.outcome(root, count=3)
+
+        assert "return a[0]" in str(s.kimi.requests[1].body)
+        assert "return a[0]" not in str(s.kimi.requests[2].body)
+
+
 async def test_without_its_scope_the_answer_names_the_scope(tmp_path: Path) -> None:
     scopes = frozenset({"app_mentions:read", "channels:history", "chat:write", "users:read"})
     async with open_scene(tmp_path, slack={"scopes": scopes}) as s:
