@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import resources
 
 from kimibot.answers import ChatMessage
-from kimibot.history import tokens
+from kimibot.estimating import tokens
 from kimibot.review.changes import FileDiff
 from kimibot.review.numbered import change, show_file
 from kimibot.review.selecting import Coverage, Look

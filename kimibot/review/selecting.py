@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from kimibot.history import tokens
+from kimibot.estimating import tokens
 from kimibot.review.attributes import Attributes
 from kimibot.review.changes import FileDiff, Hunk, Line
 from kimibot.review.numbered import LONGEST_LINE, show_hunk

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kimibot.history import tokens
+from kimibot.estimating import tokens
 from kimibot.review.changes import FileDiff, Status
 from kimibot.review.diffs import parse, whole
 from kimibot.review.numbered import LONGEST_LINE, show_file

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kimibot.history import tokens
+from kimibot.estimating import tokens
 from kimibot.review.changes import Side, Status
 from kimibot.review.diffs import parse, whole
 from kimibot.review.findings import Fault

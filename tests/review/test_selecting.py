@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kimibot.history import tokens
+from kimibot.estimating import tokens
 from kimibot.review.attributes import GENERATED, Attributes, path_pattern
 from kimibot.review.changes import FileDiff, Status
 from kimibot.review.diffs import parse, whole

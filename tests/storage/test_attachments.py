@@ -12,7 +12,8 @@ from kimibot.storage import Database, Store
 from kimibot.storage.attachments import remove_of_thread
 from kimibot.storage.stop_store import StopStore
 from kimibot.storage.tables import messages, threads
-from tests.storage.said import NOW, answered, ask, claimed, keep, says
+from kimibot.turns import Kind
+from tests.storage.said import NOW, answered, ask, claimed, keep, says, ts
 
 CODE = SharedFile("F1", "a.py", "text/x-python", "python", 12, "snippet", "https://x/a", "visible")
 SHOT = SharedFile("F2", "b.png", "image/png")
