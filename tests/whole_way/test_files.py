@@ -67,7 +67,7 @@ async def test_a_file_of_an_ask_that_had_to_wait_is_fetched_when_its_turn_comes(
     tmp_path: Path,
 ) -> None:
     async with open_scene(tmp_path) as s:
-        s.kimi.play("one ", "moment", delay_seconds=0.5)
+        s.kimi.play("one ", "moment", delay_seconds=30.0)
         root = await s.ask("@kimibot think")
         await s.reply(root, lambda r: "one" in body(r[0]))
         await s.slack.say("ana", DEV, "@kimibot and this?", thread_ts=root, files=[SCRIPT])

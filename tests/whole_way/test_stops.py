@@ -66,7 +66,7 @@ async def test_a_stop_is_seen_within_a_second_and_the_text_stays(
         [reply] = await until_note(s, root, "Stopped by ana.")
 
         assert body(reply).startswith("word0 word1 ")
-        assert button(reply) == ""
+        assert button(reply) == texts.CONTINUE
         await s.outcome(root)
         [turn] = await s.rows("SELECT outcome, stop_requested FROM turns")
         assert tuple(turn) == ("stopped", "person")
