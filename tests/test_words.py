@@ -9,7 +9,7 @@ import pytest
 from kimibot import texts
 from kimibot.addressing import MOST_APP_ASKS, Policy
 from kimibot.errors import Busy, ClaimLost, DatabaseUnavailable, StorageError
-from kimibot.turns import Claim, Kind, Outcome, Turn
+from kimibot.turns import FOR_THE_MODEL, Claim, Kind, Outcome, Turn
 from tests.test_answering import CLAIM, ROOT, TURN, Memory, Stage, said
 from tests.virtual_time import in_virtual_time
 
@@ -51,7 +51,7 @@ def test_a_word_is_done_and_told_without_the_model(kind: Kind, done: list[str], 
     scene()
 
 
-@pytest.mark.parametrize("kind", sorted(set(Kind) - {Kind.ASK, Kind.SUMMARISE}))
+@pytest.mark.parametrize("kind", sorted(set(Kind) - FOR_THE_MODEL))
 def test_every_kind_that_is_not_for_the_model_has_words_of_our_own(kind: Kind) -> None:
     assert kind in {receipt[0] for receipt in RECEIPTS}
 
