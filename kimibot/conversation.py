@@ -42,9 +42,10 @@ class Message:
     """One thing said in a thread.
 
     `text` is Markdown as its author typed it, byte-exact in code; people are in it as `<@U…>`.
-    `mentions` are the ids that the author's own words address: not those in code, quotes or
-    forwarded messages. `author_team` is the author's own workspace and `app_id` the app that
-    posted it, both "" where the event does not say so.
+    `mentions` are the ids of the people and groups that the author's own words address, and
+    "here" and its like: not those in code, quotes or forwarded messages. `author_team` is the
+    author's own workspace and `app_id` the app that posted it, both "" where the event does not
+    say so.
     """
 
     thread: Thread

@@ -77,6 +77,8 @@ CASES: list[tuple[str, dict[str, Any], ThreadFacts | None, Policy, Wanted | None
     ("alone with us", {}, ALONE, AUTO, FOLLOW_UP),
     ("alone with us, to Bo", TO_BO, ALONE, AUTO, None),
     ("to Bo, whatever the policy", TO_BO, ALONE, ALWAYS, None),
+    ("alone with us, to everybody", {"mentions": frozenset({"here"})}, ALONE, ALWAYS, None),
+    ("alone with us, to a group", {"mentions": frozenset({"S0OPS"})}, ALONE, AUTO, None),
     ("right after our reply to Ana", {}, WITH_BO, AUTO, FOLLOW_UP),
     ("right after our reply to Ana, to Bo", TO_BO, WITH_BO, AUTO, None),
     ("right after our reply to Bo", {}, BO_ASKED, AUTO, None),

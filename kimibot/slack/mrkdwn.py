@@ -99,13 +99,16 @@ def _control(control: str, mentions: set[str]) -> str:
     if sign == "#":
         return f"#{label}" if label else f"<#{name}>"
     if sign == "!":
-        return _special(name, label)
+        return _special(name, label, mentions)
     return link(target, label)
 
 
-def _special(name: str, label: str) -> str:
+def _special(name: str, label: str, mentions: set[str]) -> str:
     if name in _BROADCASTS:
+        mentions.add(name)
         return f"@{name}"
     if name.startswith("subteam^"):
-        return label or f"@{name.removeprefix('subteam^')}"
+        group = name.removeprefix("subteam^")
+        mentions.add(group)
+        return label or f"@{group}"
     return label or name

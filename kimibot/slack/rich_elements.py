@@ -21,6 +21,7 @@ _PIECES = {
     "color": ("{}", "value"),
     "team": ("{}", "team_id"),
 }
+_MANY_PEOPLE = ("usergroup", "broadcast")
 
 
 def read_rich_text(block: Shape, mentions: set[str]) -> str:
@@ -126,6 +127,8 @@ def _piece(element: Shape, mentions: set[str]) -> str:
         if user:
             mentions.add(user)
         return f"<@{user}>" if user else ""
+    if kind in _MANY_PEOPLE:
+        mentions.update({string(element, _PIECES[kind][1])} - {""})
     if kind == "link":
         return link(string(element, "url"), string(element, "text"))
     if kind == "emoji":

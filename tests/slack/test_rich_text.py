@@ -135,6 +135,14 @@ def test_the_authors_own_words_address_people() -> None:
     assert said.mentions == {"U2"}
 
 
+def test_the_authors_own_words_address_groups_and_everybody() -> None:
+    group = {"type": "usergroup", "usergroup_id": "S1"}
+    here = {"type": "broadcast", "range": "here"}
+
+    assert read_said(rich(section(group, here))).mentions == {"S1", "here"}
+    assert read_said(rich(section(group | {"style": {"code": True}}))).mentions == set()
+
+
 @pytest.mark.parametrize(
     ("block", "shown"),
     [
@@ -209,6 +217,8 @@ def test_escaped_text_is_resolved_once(escaped: str, shown: str) -> None:
     ("written", "mentions"),
     [
         ("<@U1> and <@U2|x>", {"U1", "U2"}),
+        ("<!subteam^S1|@ops> and <!channel>", {"S1", "channel"}),
+        ("`<!here>` and <!date^1700000000^{date}|a day>", set()),
         ("`<@U1>` ```<@U1>``` &lt;@U1&gt;", set()),
         ("&gt; <@U1>\n<@U2>", {"U2"}),
         ("<@U2>\n&gt;&gt;&gt; a\n<@U1>", {"U2"}),
