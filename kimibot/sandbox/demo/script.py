@@ -1,6 +1,7 @@
 """`kimibot demo --script`: a fixed conversation in the terminal, checked at every step.
 
-A mention, a follow-up from memory, an error with Try again, and a kill -9 in mid-answer.
+A mention, a follow-up from memory, a word to the bot, an error with Try again, and a kill -9 in
+mid-answer.
 """
 
 from __future__ import annotations
@@ -69,6 +70,7 @@ class _Play:
             await bot.wait_for("socket open")
             self._say(f"The bot is connected (process {bot.pid}).")
             await self._mention_and_follow_up()
+            await self._word_to_the_bot()
             await self._error_and_try_again()
             root = await self._kill_in_mid_answer(bot)
         async with self._bot() as bot:
@@ -83,6 +85,11 @@ class _Play:
         await self._ask("What did I ask before?", root)
         if "422" not in await self._answer(root, replies=2):
             raise Unexpected("the follow-up does not know the first question")
+
+    async def _word_to_the_bot(self) -> None:
+        root = await self._ask("@kimibot help")
+        if "What is stored" not in await self._answer(root, replies=1):
+            raise Unexpected("the help does not say what is stored")
 
     async def _error_and_try_again(self) -> None:
         root = await self._ask("@kimibot Show me a flaky 500")
