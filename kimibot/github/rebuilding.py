@@ -45,14 +45,18 @@ def completed(first: Sequence[FileShape], second: Sequence[FileShape]) -> list[F
 
 
 def from_contents(shape: FileShape, old: bytes | None, new: bytes | None) -> FileDiff:
-    """A file of the list from its two versions; as it was listed where that is not possible."""
+    """A file of the list from its two versions.
+
+    Where they are too long to be compared the new one is read as it is; where one of them could
+    not be had, the file is as it was listed.
+    """
     file = file_diff(shape)
     needs_old, needs_new = file.status is not Status.ADDED, file.status is not Status.REMOVED
     if (needs_old and old is None) or (needs_new and new is None):
         return file
     hunks = compare(old or b"", new or b"")
     if hunks is None:
-        return file
+        return whole(file.path, new) if new is not None else file
     return FileDiff(
         old_path=file.old_path,
         new_path=file.new_path,

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
-_URL = re.compile(r"https?://[!#-;=?-\[\]_a-z~%]+", re.IGNORECASE)
+_URL = re.compile(r"https?://[!#-;=?-\[\]_a-z~%]{1,2000}", re.IGNORECASE)
 _SHORT = re.compile(r"(?<![\w/.#@:-])([\w-]+)/([\w.-]+)#(\d+)\b", re.ASCII)
 _TRAILING = ".,;:!?*_~'"
 _BRACKETS = {")": "(", "]": "[", "}": "{"}

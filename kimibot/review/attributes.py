@@ -5,18 +5,15 @@ https://github.com/github-linguist/linguist/blob/main/docs/overrides.md
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 
 GENERATED = "linguist-generated"
 VENDORED = "linguist-vendored"
 
 _MOST_LINES = 1_000
-_LONGEST_PATTERN = 200
-_MOST_STARS = 6
-_NEVER = re.compile(r"(?!)")
-_TOKEN = re.compile(r"\*\*/|/\*\*$|\*+|\?|\[[!^]?[^\]]+\]|.", re.DOTALL)
+_MOST_FOLDERS = 100
+_MOST_ANY_FOLDERS = 2
 _FALSE = ("false", "0", "no")
 
 
@@ -28,41 +25,35 @@ class Attributes:
 
     def says(self, name: str, path: str) -> bool | None:
         """None where the file says nothing about it."""
-        said = [value for pattern, key, value in self._said if key == name and pattern.match(path)]
-        return said[-1] if said else None
+        said = (value for glob, key, value in reversed(self._said) if key == name and
+                matches(glob, path))  # fmt: skip
+        return next(said, None)
 
 
-@lru_cache(maxsize=1_000)
-def path_pattern(glob: str) -> re.Pattern[str]:
-    """A pattern as in a .gitignore: without a slash it is about the name in any folder.
+def matches(glob: str, path: str) -> bool:
+    """As in a .gitignore: without a slash a pattern is about the name in any folder.
 
-    One that could take long to match matches nothing.
+    What could take long to find out does not match: neither is written by somebody we know.
     """
-    if len(glob) > _LONGEST_PATTERN or glob.count("*") > _MOST_STARS:
-        return _NEVER
-    is_anywhere = "/" not in glob.rstrip("/")
-    body = "".join(_translated(token) for token in _TOKEN.findall(glob.removeprefix("/")))
-    try:
-        return re.compile(f"(?:.*/)?{body}$" if is_anywhere else f"{body}$", re.DOTALL)
-    except re.error:  # a set of characters that is none
-        return _NEVER
+    names, parts = path.split("/"), glob.removeprefix("/").split("/")
+    if len(names) > _MOST_FOLDERS or parts.count("**") > _MOST_ANY_FOLDERS:
+        return False
+    if "/" not in glob:
+        return fnmatchcase(names[-1], glob)
+    return _match(parts, names)
 
 
-def _translated(token: str) -> str:
-    if token == "**/":
-        return "(?:.*/)?"
-    if token == "/**":
-        return "/.*"
-    if token.startswith("*"):
-        return "[^/]*"
-    if token == "?":
-        return "[^/]"
-    if token.startswith("[") and len(token) > 1:
-        return token.replace("[!", "[^", 1).replace("\\", "\\\\")
-    return re.escape(token)
+def _match(parts: Sequence[str], names: Sequence[str]) -> bool:
+    if not parts:
+        return not names
+    if parts[0] == "**":
+        if len(parts) == 1:
+            return bool(names)
+        return any(_match(parts[1:], names[at:]) for at in range(len(names)))
+    return bool(names) and fnmatchcase(names[0], parts[0]) and _match(parts[1:], names[1:])
 
 
-def _read(text: str) -> Iterator[tuple[re.Pattern[str], str, bool]]:
+def _read(text: str) -> Iterator[tuple[str, str, bool]]:
     for line in text.split("\n")[:_MOST_LINES]:
         glob, *attributes = line.split() or [""]
         if not glob or glob.startswith(("#", "!", '"')):
@@ -71,4 +62,4 @@ def _read(text: str) -> Iterator[tuple[re.Pattern[str], str, bool]]:
             name, _, value = attribute.lstrip("-!").partition("=")
             if name in (GENERATED, VENDORED):
                 is_set = not attribute.startswith(("-", "!")) and value.lower() not in _FALSE
-                yield path_pattern(glob), name, is_set
+                yield glob, name, is_set

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from kimibot.review.changes import Hunk, Line
 
 CONTEXT_LINES = 3
-MOST_LINES = 60_000
+MOST_LINES = 20_000
 """Of both versions together: beyond that it would take too long."""
 
 Opcode = tuple[str, int, int, int, int]

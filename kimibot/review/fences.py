@@ -17,6 +17,7 @@ _CODE = re.compile(
     r"|[\w)] = |\w\(.*\)"
 )
 _FEWEST_LINES = 3
+_LOOKED_AT = 200
 _LEAST_SHARE = 0.6
 
 
@@ -92,8 +93,12 @@ def _begin_of_diff(lines: Sequence[str]) -> int | None:
 
 def _begin_of_code(lines: Sequence[str]) -> int | None:
     """Where the code begins, if what follows is code but for a few lines."""
-    begin = next((at for at, line in enumerate(lines) if _CODE.search(line)), len(lines))
+    begin = next((at for at, line in enumerate(lines) if _looks_like_code(line)), len(lines))
     rest = [line for line in lines[begin:] if line.strip()]
-    looks = sum(bool(_CODE.search(line)) for line in rest)
+    looks = sum(map(_looks_like_code, rest))
     is_code = len(rest) >= _FEWEST_LINES and looks >= _LEAST_SHARE * len(rest)
     return begin if is_code else None
+
+
+def _looks_like_code(line: str) -> bool:
+    return _CODE.search(line[:_LOOKED_AT]) is not None

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from enum import StrEnum
 
-from kimibot.review.attributes import GENERATED, VENDORED, Attributes, path_pattern
+from kimibot.review.attributes import GENERATED, VENDORED, Attributes, matches
 from kimibot.review.changes import FileDiff, Hunk, Line, Status
 
 
@@ -95,7 +95,7 @@ def _reason_by_name(path: str, attributes: Attributes) -> Reason | None:
 
 
 def _is_among(path: str, globs: str) -> bool:
-    return any(path_pattern(glob).match(path) for glob in globs.split())
+    return any(matches(glob, path) for glob in globs.split())
 
 
 def _reason_by_content(file: FileDiff) -> Reason | None:

@@ -455,3 +455,17 @@ async def test_the_token_goes_to_the_api_and_only_where_it_may(
 
     await read(partial(opened, token=GITHUB_TOKEN, patterns=["acme/shop"]))
     assert local.requests[-1].has_token
+
+
+async def test_versions_too_long_to_be_compared_are_read_as_they_are(
+    local: LocalGitHub, opened: Opener
+) -> None:
+    old = {"long.py": b"".join(b"%d\n" % number for number in range(11_000))}
+    make_large(local, old, {"long.py": old["long.py"].replace(b"\n", b"!\n")})
+    local.orders.clear()
+    local.patch_budget = -1
+
+    (file,) = (await read(opened)).files
+
+    assert (file.path, file.status) == ("long.py", Status.WHOLE)
+    assert file.hunks[0].lines[10_999].content == b"10999!"

@@ -92,7 +92,7 @@ def judge(of: Versions, diff: Diff, *options: str) -> int:
 
 def reapplied(of: Versions, diff: Diff) -> None:
     """The diff, written anew from what was read of it, makes the new version of the old one."""
-    of.git("checkout", "--quiet", "old")
+    of.git("checkout", "--quiet", "--force", "old")
     of.git("apply", "--index", "--unidiff-zero", data=patch(diff))
     assert of.git("write-tree").strip() == of.git("rev-parse", "new^{tree}").strip()
 

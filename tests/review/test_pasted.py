@@ -74,6 +74,17 @@ def test_words_are_no_code(text: str) -> None:
     assert read([text]).words == text
 
 
+def test_no_message_takes_long_to_read() -> None:
+    for text in (
+        "a(" * 50_000,
+        ")" * 50_000,
+        "http://a" + ")" * 50_000,
+        "`" * 50_000,
+        "> " * 9_999,
+    ):
+        read([f"{text}\n{text}\nx\n{text}"])
+
+
 def test_a_diff_is_recognised_with_and_without_a_fence(diff: str) -> None:
     expected = parse(diff.encode()).files
 
