@@ -71,8 +71,11 @@ async def test_a_file_of_an_ask_that_had_to_wait_is_fetched_when_its_turn_comes(
         root = await s.ask("@kimibot think")
         await s.reply(root, lambda r: "one" in body(r[0]))
         await s.slack.say("ana", DEV, "@kimibot and this?", thread_ts=root, files=[SCRIPT])
-        await s.until_stored(2)
-        assert (await s.rows("SELECT state FROM attachments"))[0].state == "waiting"
+
+        async def stored() -> list[Any] | None:
+            return await s.rows("SELECT state FROM attachments") or None
+
+        assert [row.state for row in await s.until(stored, 5.0)] == ["waiting"]
         await s.outcome(root, count=2)
 
         assert CODE in last_said(s)
