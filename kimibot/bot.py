@@ -32,6 +32,7 @@ from kimibot.ordering import Ordering
 from kimibot.own_words import OwnWords
 from kimibot.pacing import Pacing
 from kimibot.reply_parts import Posted, Sure
+from kimibot.retention import Retention
 from kimibot.settings import Settings
 from kimibot.slack.announcements import SlackAnnouncements
 from kimibot.slack.app import Listeners, build_app
@@ -56,6 +57,7 @@ class Bot:
     us: Us
     database: Database
     worker: Worker
+    retention: Retention
     app: AsyncApp
     socket: Socket | None
     metrics: Callable[[], Awaitable[bytes]]
@@ -86,7 +88,8 @@ async def build_bot(settings: Settings, pacing: Pacing, stack: AsyncExitStack) -
     app = _app(settings, edges, worker, marks)
     socket = _socket(settings, app, edges.hearing)
     scrape = partial(edges.metrics.scrape, _sources(edges, socket))
-    return Bot(settings, edges.us, edges.database, worker, app, socket, scrape)
+    retention = Retention(edges.store, days=settings.retention_days, now=utc_now)
+    return Bot(settings, edges.us, edges.database, worker, retention, app, socket, scrape)
 
 
 def _worker(settings: Settings, edges: Edges, marks: Marks) -> Worker:

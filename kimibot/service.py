@@ -46,6 +46,7 @@ async def open_bot(settings: Settings, pacing: Pacing | None = None) -> AsyncIte
         log_start(settings, bot.us)
         running = asyncio.create_task(bot.worker.run())
         stack.push_async_callback(_stop, bot.worker, running)
+        stack.push_async_callback(_cancel, asyncio.create_task(bot.retention.run()))
         await _listen(bot, stack)
         yield bot
 
@@ -85,6 +86,11 @@ async def _stop(worker: Worker, running: asyncio.Task[None]) -> None:
     await worker.drain(seconds=0)
     worker.stop()
     await running
+
+
+async def _cancel(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.wait({task})
 
 
 def _spare_what_stays() -> None:

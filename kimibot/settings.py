@@ -94,6 +94,7 @@ class Settings(BaseModel):
     external_people: Annotated[Literal["on", "off"], LowerCase] = Field(
         "off", alias="KIMIBOT_EXTERNAL_PEOPLE"
     )
+    retention_days: int = Field(90, ge=0, le=36_500, alias="KIMIBOT_RETENTION_DAYS")
     drain_seconds: float = Field(25, ge=0, le=3_600, alias="KIMIBOT_DRAIN_SECONDS")
     max_ask_age_seconds: Seconds = Field(1_800, alias="KIMIBOT_MAX_ASK_AGE")
     lease_seconds: Seconds = Field(20, alias="KIMIBOT_LEASE_SECONDS")

@@ -20,6 +20,7 @@ _SQLITE_UNAVAILABLE = (
 
 _POSTGRESQL_UNAVAILABLE = (
     "08",  # connection
+    "23503",  # the thread was removed a moment ago: there will be a new one
     "25006",  # read-only: a standby that is about to take over
     "25P",  # a transaction that idled too long
     "28",  # who we say we are is not accepted

@@ -9,7 +9,17 @@ from uuid import uuid4
 from kimibot.answers import ChatMessage
 from kimibot.attachments import Attachment
 from kimibot.conversation import Accepted, Asker, Message, Remembered, Thread, ThreadFacts
-from kimibot.storage import asks, attachments, claims, continuing, memory, orders, owners, stops
+from kimibot.storage import (
+    asks,
+    attachments,
+    claims,
+    continuing,
+    expiry,
+    memory,
+    orders,
+    owners,
+    stops,
+)
 from kimibot.storage.engine import Database
 from kimibot.turns import Claim, Ending, Kind, TurnToStop
 
@@ -179,6 +189,12 @@ class Store:
         """The model's message for a turn as it was received; None where none is kept."""
         async with self._database.reading(ACCEPT_SECONDS) as connection:
             return await memory.answer_to(connection, turn_id)
+
+    async def remove_old(self, before: datetime, most: int) -> int:
+        """Removes at most so many threads in which nothing has happened since `before`, with all
+        that is kept of them; how many. None with an open turn or a live claim."""
+        async with self._database.writing() as connection:
+            return await expiry.remove_old(connection, before, most)
 
     async def open_asks(self) -> int:
         """How many asks have no outcome yet, waiting or running. Gives up after two seconds."""
