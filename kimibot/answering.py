@@ -142,7 +142,8 @@ class Answering:
 
         Whatever Kimi does ends in an Ending whose text the thread shows. Raises StorageError when
         the database or the claim is gone, and SlackError when Slack can't say what an earlier
-        attempt has posted: then the turn stays open for the next owner.
+        attempt has posted: then the turn stays open for the next owner. Raises StopRequested when
+        an ask was edited: then its turn is to begin anew.
         """
         attempt = Attempt(claim, lease, signal)
         attempt.leave_apart(claim.turns[len(answered_together(claim.turns)) :])
@@ -224,6 +225,8 @@ class Answering:
             else:
                 await self._attend(attempt, reply)
         except StopRequested as request:
+            if request.stop.cause is StopCause.ASK_EDITED:
+                raise
             await self._closing.stop(attempt, reply, request.stop)
         except Denied as denied:
             await self._closing.deny(attempt, reply, denied.denial)

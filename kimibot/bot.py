@@ -22,6 +22,7 @@ from kimibot.answering import Answering, Limits
 from kimibot.buttons import Buttons
 from kimibot.conversation import Thread, Us
 from kimibot.edges import Edges, open_edges, utc_now
+from kimibot.editing import Editing
 from kimibot.errors import StorageError
 from kimibot.lease import LeaseTimes
 from kimibot.live_reply import LiveReply
@@ -42,6 +43,7 @@ from kimibot.slack.socket import Hearing, Socket
 from kimibot.slack.whispers import SlackWhispers
 from kimibot.slack.workspace import SlackWorkspace
 from kimibot.stopping import Stopping
+from kimibot.storage.edit_store import EditStore
 from kimibot.storage.engine import Database
 from kimibot.storage.stop_store import StopStore
 from kimibot.storage.usage_store import UsageStore
@@ -142,17 +144,27 @@ def _app(settings: Settings, edges: Edges, worker: Worker, marks: Marks) -> Asyn
         background=edges.background,
     )
     accepting = _accepting(settings, edges, worker, stopping, marks)
+    editing = Editing(
+        EditStore(edges.database),
+        edges.us,
+        accept=accepting.accept,
+        restart=worker.stop_turn,
+        wake=worker.wake,
+        whisper=whisper,
+        background=edges.background,
+    )
     buttons = _buttons(settings, edges, worker)
     secret = settings.slack_signing_secret
     return build_app(
         edges.client,
         edges.us,
-        listeners=Listeners(accepting.accept, stopping.deleted, stopping.reacted),
+        listeners=Listeners(accepting.accept, editing.edited, stopping.deleted, stopping.reacted),
         shortcuts={"ask_about": buttons.ask_about},
         actions={
             texts.TRY_AGAIN: buttons.try_again,
             texts.CONTINUE: buttons.go_on,
             texts.SHOW_REASONING: buttons.show_reasoning,
+            texts.ANSWER_AGAIN: editing.pressed,
             texts.STOP: stopping.pressed,
         },
         take_off=lambda *what: edges.background.start(edges.messages.take_button_off(*what)),

@@ -84,6 +84,18 @@ class Shortcut:
 
 
 @dataclass(frozen=True, slots=True)
+class Edit:
+    """That a message says something else now; `before` is what it said, where Slack tells that.
+
+    `edited_ts` is when, as Slack writes times.
+    """
+
+    message: Message
+    before: Message | None
+    edited_ts: str
+
+
+@dataclass(frozen=True, slots=True)
 class Deletion:
     """That a message is gone from a thread: `message` as it was said, or None and `is_ours`.
 
@@ -165,8 +177,13 @@ class Remembered:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """That a message was sent to the model: as which content, at which place."""
+    """That a message was sent to the model: as which content, at which place.
+
+    `text` is what the content was made of: a message that was edited meanwhile keeps the place
+    and loses the content.
+    """
 
     message_id: int
     place: int
     sent: str
+    text: str | None = None

@@ -102,14 +102,16 @@ def people_in(remembered: Sequence[Remembered]) -> frozenset[str]:
 def _place(
     remembered: Sequence[Remembered], name_of: Callable[[str], str], shown: Mapping[int, int]
 ) -> list[Placed]:
-    """Places for what has never been sent, after all that has been."""
+    """Places for what was never sent, after all that was; what was edited keeps its own."""
     next_place = max((message.place or 0 for message in remembered), default=0) + 1
     placed: list[Placed] = []
     for message in remembered:
-        if message.place is None and message.speaker is not Speaker.US:
-            place = next_place + len(placed)
-            sent = message.sent or _with_files(said_by(message, name_of), message, shown)
-            placed.append(Placed(message.id, place, sent))
+        if message.speaker is Speaker.US or None not in (message.place, message.sent):
+            continue
+        sent = message.sent or _with_files(said_by(message, name_of), message, shown)
+        place = next_place if message.place is None else message.place
+        next_place += message.place is None
+        placed.append(Placed(message.id, place, sent, message.text))
     return placed
 
 

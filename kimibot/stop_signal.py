@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Collection, Coroutine
 from typing import Any, TypeVar
 
-from kimibot.turns import Stop
+from kimibot.turns import Stop, StopCause, TurnToStop
 
 Result = TypeVar("Result")
 
@@ -20,12 +20,21 @@ class StopRequested(Exception):
 
 
 class StopSignal:
-    """One for each turn that runs. Only the first request counts."""
+    """One for each turn that runs. Only the first request counts.
 
-    def __init__(self, turn_id: str) -> None:
+    `merged` are the turns that are answered together with it.
+    """
+
+    def __init__(self, turn_id: str, merged: Collection[str] = ()) -> None:
         self.turn_id = turn_id
+        self._merged = merged
         self._stop: Stop | None = None
         self._requested = asyncio.Event()
+
+    def is_for(self, wanted: TurnToStop) -> bool:
+        """Whether what runs here is meant: with an edit of any ask that it answers it is."""
+        is_edit = wanted.stop.cause is StopCause.ASK_EDITED
+        return wanted.turn_id == self.turn_id or (is_edit and wanted.turn_id in self._merged)
 
     def request(self, stop: Stop) -> None:
         """What `unless_requested` runs is ended now, or as soon as it would begin."""

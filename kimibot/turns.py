@@ -55,6 +55,8 @@ class StopCause(StrEnum):
     PERSON = "person"
     ASK_DELETED = "ask_deleted"
     REPLY_DELETED = "reply_deleted"
+    ASK_EDITED = "ask_edited"
+    """To begin anew, as soon as it has stopped, with what the ask says now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,38 @@ class TurnToStop:
     turn_id: str
     thread_id: int
     stop: Stop
+
+
+@dataclass(frozen=True, slots=True)
+class Renewal:
+    """The wish that an answer is written anew: that of the turn's `attempt`, and no later one."""
+
+    turn_id: str
+    attempt: int
+
+
+class Again(StrEnum):
+    """What becomes of the wish that an answer is written anew."""
+
+    QUEUED = "queued"
+    STILL_RUNNING = "still_running"
+    IS_FOLLOWED = "is_followed"
+    DONE_ALREADY = "done_already"
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """What an edit has met: whether the message was stored, and said something else until now.
+
+    `has_turn` says that it is an ask. `restart` is its turn if that is to begin anew, and
+    `renewal` what would write its answer anew: None where there is none or others follow it.
+    """
+
+    is_known: bool
+    has_changed: bool
+    has_turn: bool = False
+    restart: TurnToStop | None = None
+    renewal: Renewal | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from kimibot.answering import DRAINING
 from kimibot.answers import Usage
 from kimibot.errors import ClaimLost, DatabaseUnavailable, SlackError, StorageError
 from kimibot.lease import Lease, LeaseTimes
-from kimibot.stop_signal import StopSignal
+from kimibot.stop_signal import StopRequested, StopSignal
 from kimibot.turns import Claim, Ending, Outcome, TurnToStop
 
 log = logging.getLogger(__name__)
@@ -88,9 +88,10 @@ class Worker:
         self._threads[thread_id] = task
 
     def stop_turn(self, wanted: TurnToStop) -> None:
-        """Stop the turn if it is the one that runs here; if it waits, claim it, so that it ends."""
+        """Stop the turn if it is the one that runs here, or let it begin anew; if it waits, claim
+        it, so that it ends."""
         signal = self._signals.get(wanted.thread_id)
-        if signal is not None and signal.turn_id == wanted.turn_id:
+        if signal is not None and signal.is_for(wanted):
             signal.request(wanted.stop)
         else:
             self.wake(wanted.thread_id)
@@ -202,21 +203,35 @@ class Worker:
         """Answer and keep; the next claim, if more was queued meanwhile, and how long it holds."""
         self._fences[claim.thread_id] = claim.fence
         self._leases[claim.thread_id] = lease
-        self._signals[claim.thread_id] = signal = StopSignal(claim.turns[0].id)
+        first, *merged = (turn.id for turn in claim.turns)
+        self._signals[claim.thread_id] = signal = StopSignal(first, merged)
         try:
             ending = await self._answer(claim, lease, signal)
             following = await self._keep(claim, ending)
+        except StopRequested:  # its ask was edited: the next claim reads what it says now
+            return await self._claim_again(claim)
         except asyncio.CancelledError as error:
             if DRAINING in error.args:
                 await self._journal.release(claim)
             raise
         finally:
-            self._fences.pop(claim.thread_id, None)
-            self._leases.pop(claim.thread_id, None)
-            self._signals.pop(claim.thread_id, None)
+            self._forget(claim)
         _log(claim, ending)
         self._on_ended(claim, ending)
         return following
+
+    async def _claim_again(self, claim: Claim) -> tuple[Claim | None, float]:
+        """Give the turns back and take them again; whoever is faster answers them."""
+        self._forget(claim)  # or the next renewal would miss it
+        await self._journal.release(claim)
+        held_until = self._held_until()
+        lease_seconds = self._times.lease_seconds
+        return await self._journal.claim(claim.thread_id, self._owner, lease_seconds), held_until
+
+    def _forget(self, claim: Claim) -> None:
+        self._fences.pop(claim.thread_id, None)
+        self._leases.pop(claim.thread_id, None)
+        self._signals.pop(claim.thread_id, None)
 
     async def _keep(self, claim: Claim, ending: Ending) -> tuple[Claim | None, float]:
         """The thread shows the ending already: the row must say the same, however long it takes."""

@@ -132,7 +132,7 @@ def test_an_ask_that_is_tried_again_later_is_what_the_request_ends_with() -> Non
     said = reading(failed, other, answer, open_ts={ASK.ts})
 
     assert [m["content"] for m in said.messages[1:]] == ["Bo: And how?", "It copies.", "Ana: Why?"]
-    assert said.placed == (Placed(1, 4, "Ana: Why?"),)
+    assert said.placed == (Placed(1, 4, "Ana: Why?", ASK.text),)
     assert said.answer_place == 5
 
 
@@ -206,8 +206,23 @@ def test_the_estimate_never_falls_below_a_quarter_of_the_characters(text: str) -
 
 def test_placed_says_what_was_sent() -> None:
     assert reading(ASK).placed == (
-        Placed(1, 1, "Ana, Sun 2025-11-30 09:12 UTC: Why is `a[0]` slow?"),
+        Placed(1, 1, "Ana, Sun 2025-11-30 09:12 UTC: Why is `a[0]` slow?", ASK.text),
     )
+
+
+def test_an_edited_message_is_sent_anew_in_its_old_place() -> None:
+    edited = replace(ASK, text="Why is `b` slow?", place=1, sent=None)
+    new = replace(ASK, id=3, ts="1764493940.000100", text="And?")
+
+    said = reading(edited, ANSWER, new)
+
+    ends = ("UTC: Why is `b` slow?", "It copies.", "UTC: And?")
+    assert all(
+        message["content"].endswith(end)
+        for message, end in zip(said.messages[1:], ends, strict=True)
+    )
+    assert [(one.message_id, one.place) for one in said.placed] == [(1, 1), (3, 3)]
+    assert people_in([edited]) == {"U0ANA"}
 
 
 def test_a_thread_of_which_nothing_is_left_can_still_be_read() -> None:

@@ -9,6 +9,7 @@ from kimibot import texts
 from kimibot.answers import Delta
 from kimibot.conversation import Remembered, Speaker
 from kimibot.errors import ReplyRefused
+from kimibot.stop_signal import StopRequested
 from kimibot.turns import Claim, Outcome, Stop, StopCause
 from kimibot.views import View
 from tests.fakes import THREAD, Channel
@@ -229,3 +230,16 @@ async def test_a_stop_before_the_first_new_word_leaves_what_an_earlier_try_has_s
     assert (stage.channel.bodies(), stage.note) == (["Half of it."], "Stopped by Ana.")
     assert ending.answer is not None
     assert ending.answer.content == "Half of it."
+
+
+@in_virtual_time
+async def test_an_edited_ask_ends_the_work_without_a_word_in_the_thread() -> None:
+    stage = Stage(HALF)
+    answering = asyncio.create_task(stage.answer())
+    await asyncio.sleep(5)
+    stage.signal.request(Stop(StopCause.ASK_EDITED))
+    await asyncio.wait({answering})
+
+    assert isinstance(answering.exception(), StopRequested)
+    assert (stage.channel.bodies(), stage.note) == (["Half of "], "")
+    assert stage.model.open_streams == 0

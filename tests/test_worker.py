@@ -279,3 +279,41 @@ async def test_a_stop_for_a_turn_that_nobody_has_claimed_has_it_claimed() -> Non
         await asyncio.sleep(0.01)
 
         assert answers.started == [("a",)]
+
+
+EDITED = Stop(StopCause.ASK_EDITED)
+
+
+@dataclass
+class EditableAnswers(Answers):
+    """Lets an edit end the work on a claim, as the real ones do."""
+
+    async def __call__(self, claim: Claim, lease: Lease, signal: StopSignal) -> Ending:
+        self.started.append(tuple(turn.id for turn in claim.turns))
+        await signal.unless_requested(asyncio.sleep(self.seconds))
+        return ANSWERED
+
+
+@in_virtual_time
+async def test_a_turn_whose_ask_was_edited_is_claimed_again_and_ends_once() -> None:
+    journal, answers = Journal(queued={1: ["a", "b"]}), EditableAnswers(seconds=5)
+    async with running(journal, answers) as worker:
+        await asyncio.sleep(1)
+        worker.stop_turn(TurnToStop("b", 1, EDITED))
+        await asyncio.sleep(4.5)
+        assert journal.ended == []
+        await asyncio.sleep(1)
+
+    assert answers.started == [("a", "b"), ("a", "b")]
+    assert journal.ended == [("a", Outcome.ANSWERED), ("b", Outcome.ANSWERED)]
+
+
+@in_virtual_time
+async def test_an_edit_of_another_ask_disturbs_nothing() -> None:
+    journal, answers = Journal(queued={1: ["a"]}), EditableAnswers(seconds=5)
+    async with running(journal, answers) as worker:
+        await asyncio.sleep(1)
+        worker.stop_turn(TurnToStop("c", 1, EDITED))
+        await asyncio.sleep(4.5)
+
+    assert answers.started == [("a",)]

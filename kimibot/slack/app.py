@@ -18,8 +18,8 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
-from kimibot.conversation import Deletion, Message, Reaction, Shortcut, Us
-from kimibot.slack.changes import read_deletion, read_reaction
+from kimibot.conversation import Deletion, Edit, Message, Reaction, Shortcut, Us
+from kimibot.slack.changes import read_deletion, read_edit, read_reaction
 from kimibot.slack.events import read
 from kimibot.slack.shortcuts import read_shortcut
 
@@ -33,6 +33,7 @@ class Listeners:
     """Who is told of what, before Slack gets its acknowledgement; who raises keeps it back."""
 
     said: Accept
+    edited: Callable[[Edit], Awaitable[None]]
     deleted: Callable[[Deletion], Awaitable[None]]
     reacted: Callable[[Reaction], Awaitable[None]]
 
@@ -144,8 +145,10 @@ def _storing(
 
 
 async def _tell(body: dict[str, Any], us: Us, listeners: Listeners) -> None:
-    """An event is one of the three, or concerns nobody."""
-    if (message := read(body, us)) is not None:
+    """An event is one of the four, or concerns nobody."""
+    if (edit := read_edit(body, us)) is not None:
+        await listeners.edited(edit)
+    elif (message := read(body, us)) is not None:
         await listeners.said(message)
     elif (deletion := read_deletion(body, us)) is not None:
         await listeners.deleted(deletion)

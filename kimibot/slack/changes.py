@@ -1,5 +1,6 @@
-"""Reads what Slack tells of messages that are there already: that one is gone, or was reacted to.
+"""Reads what Slack tells of messages that are there: one was edited, deleted, or reacted to.
 
+https://docs.slack.dev/reference/events/message/message_changed,
 https://docs.slack.dev/reference/events/message/message_deleted and
 https://docs.slack.dev/reference/events/reaction_added
 """
@@ -8,13 +9,48 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from kimibot.conversation import Deletion, Reaction, Thread, Us
-from kimibot.slack.events import is_ours, read_reply
-from kimibot.slack.shapes import Shape, shape, string
+from kimibot.conversation import Deletion, Edit, Reaction, Thread, Us
+from kimibot.slack.events import is_ours, read, read_reply
+from kimibot.slack.shapes import Shape, shape, shapes, string
 
+_MARKS_OF_A_PREVIEW = (
+    "from_url",
+    "original_url",
+    "app_unfurl_url",
+    "is_app_unfurl",
+    "is_msg_unfurl",
+)
 _TS = re.compile(r"\d{1,20}\.\d{1,20}")
+
+
+def read_edit(payload: Mapping[str, Any], us: Us) -> Edit | None:
+    """The edit that an `event_callback` tells of, or None. Never raises.
+
+    None for our own edits, and where only a preview of a link or a count of replies has changed.
+    A mention that an edit brings is told twice, with `app_mention` too.
+    """
+    event = shape(payload, "event")
+    if is_ours(event, us):
+        return None
+    if event.get("type") == "app_mention":
+        return _brought_mention(payload, event, us)
+    before, now = shape(event, "previous_message"), shape(event, "message")
+    if event.get("subtype") != "message_changed" or _says_the_same(before, now):
+        return None
+    channel, ts = string(event, "channel"), string(now, "ts")
+    root_ts = string(now, "thread_ts") or ts
+    if not channel or not _TS.fullmatch(root_ts):
+        return None
+    thread = Thread(us.team, channel, root_ts)
+    message = read_reply(now, thread, us)
+    if message is None:
+        return None
+    message = replace(message, event_id=string(payload, "event_id"))
+    edited_ts = string(shape(now, "edited"), "ts") or string(event, "event_ts")
+    return Edit(message, read_reply(before, thread, us), edited_ts)
 
 
 def read_deletion(payload: Mapping[str, Any], us: Us) -> Deletion | None:
@@ -50,6 +86,37 @@ def read_reaction(payload: Mapping[str, Any], us: Us) -> Reaction | None:
     if not channel or not _TS.fullmatch(ts):
         return None
     return Reaction(us.team, channel, ts, name, user)
+
+
+def _brought_mention(payload: Mapping[str, Any], event: Shape, us: Us) -> Edit | None:
+    edited_ts = string(shape(event, "edited"), "ts")
+    message = read(payload, us) if edited_ts else None
+    return None if message is None else Edit(message, None, edited_ts)
+
+
+def _says_the_same(before: Shape, now: Shape) -> bool:
+    """Slack looks at links after they were posted, and shows what it finds as an attachment."""
+    return bool(before) and all(
+        own(before) == own(now) for own in (_words, _blocks, _files, _attachments)
+    )
+
+
+def _words(message: Shape) -> str:
+    return string(message, "text")
+
+
+def _blocks(message: Shape) -> list[Shape]:
+    return shapes(message, "blocks")
+
+
+def _files(message: Shape) -> list[tuple[str, str]]:
+    """Slack adds to a file what it finds out about it, such as small pictures."""
+    return [(string(file, "id"), string(file, "name")) for file in shapes(message, "files")]
+
+
+def _attachments(message: Shape) -> list[Shape]:
+    found = shapes(message, "attachments")
+    return [one for one in found if not any(one.get(mark) for mark in _MARKS_OF_A_PREVIEW)]
 
 
 def _was_ours(message: Shape, us: Us) -> bool:

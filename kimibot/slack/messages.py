@@ -88,7 +88,9 @@ class SlackMessages:
         except SlackError as error:
             log.info("button not taken off: %s", error, extra={"channel": channel})
 
-    async def whisper(self, thread: Thread, user: str, text: str) -> None:
+    async def whisper(
+        self, thread: Thread, user: str, text: str, buttons: Sequence[Button] = ()
+    ) -> None:
         """Tell one person something that the others in the thread do not see."""
         await self._pacing.call("chat.postEphemeral")
         await self._web_api.call(
@@ -97,6 +99,7 @@ class SlackMessages:
             thread_ts=thread.root_ts,
             user=user,
             text=own_words(text),
+            blocks=[_note(text), _actions(buttons)] if buttons else None,
         )
 
 

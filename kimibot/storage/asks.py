@@ -70,6 +70,7 @@ _REQUEUE = (
         error_code="",
         stop_requested=None,
         stop_requested_by="",
+        restart_fence=None,
         had_to_wait=False,
         takeovers=0,
         accepted_at=database_now(),

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import bindparam, delete, exists, func, or_, select, update
+from sqlalchemy import bindparam, case, delete, exists, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kimibot.answers import Answer, ChatMessage, Usage
 from kimibot.conversation import Message, Placed, Remembered, Speaker
 from kimibot.storage import attachments
+from kimibot.storage.columns import AnyText
 from kimibot.storage.tables import RUNNING, instead, messages, threads, turns, unless_there
 from kimibot.storage.tables import attachments as attachment_rows
 from kimibot.turns import FOR_THE_MODEL, Claim, Ending
@@ -60,7 +61,16 @@ _PLACE = (
         messages.c.thread_id == bindparam("in_thread"),
         messages.c.deleted_at.is_(None),
     )
-    .values(place=bindparam("at_place"), sent=bindparam("as_sent"))
+    .values(
+        place=bindparam("at_place"),
+        sent=case(
+            (
+                messages.c.text
+                == func.coalesce(bindparam("made_of", type_=AnyText), messages.c.text),
+                bindparam("as_sent", type_=AnyText),
+            )
+        ),
+    )
 )
 _ANSWER_TO = (
     select(messages.c.raw)
@@ -176,6 +186,7 @@ async def place(connection: AsyncConnection, thread_id: int, placed: Sequence[Pl
             "in_thread": thread_id,
             "at_place": one.place,
             "as_sent": one.sent,
+            "made_of": one.text,
         }
         for one in placed
     ]

@@ -19,6 +19,7 @@ from sqlalchemy import (
     bindparam,
     delete,
     exists,
+    func,
     or_,
     select,
     tuple_,
@@ -111,10 +112,13 @@ _HAS_SPOKEN = select(
     )
 )
 _REQUESTED = select(
-    turns.c.id, turns.c.thread_id, turns.c.stop_requested, turns.c.stop_requested_by
+    turns.c.id,
+    turns.c.thread_id,
+    func.coalesce(turns.c.stop_requested, StopCause.ASK_EDITED.value),
+    turns.c.stop_requested_by,
 ).where(
     is_open,
-    turns.c.stop_requested.is_not(None),
+    or_(turns.c.stop_requested.is_not(None), turns.c.restart_fence == turns.c.fence),
     turns.c.state == bindparam("running"),
     tuple_(turns.c.thread_id, turns.c.fence).in_(bindparam("claims", expanding=True)),
 )
@@ -204,7 +208,7 @@ async def takes_part(connection: AsyncConnection, turn_id: str, person: str) -> 
 
 
 async def requested(connection: AsyncConnection, fences: Mapping[int, int]) -> list[TurnToStop]:
-    """Of the turns that run under these claims, those that are to stop."""
+    """Of the turns that run under these claims, those that are to stop or to begin anew."""
     values = {"running": RUNNING, "claims": list(fences.items())}
     rows = await connection.execute(_REQUESTED, values)
     return [TurnToStop(row[0], row[1], Stop(StopCause(row[2]), row[3])) for row in rows]

@@ -78,6 +78,7 @@ turns = Table(
     Column("takeovers", Integer, nullable=False, server_default="0"),
     Column("reply_ts", JsonText, nullable=False, server_default="[]"),
     Column("had_to_wait", Boolean, nullable=False, server_default=false()),
+    Column("restart_fence", Number),
     Column("stop_requested", Text),
     Column("stop_requested_by", AnyText, nullable=False, server_default=""),
     Column("error_code", AnyText, nullable=False, server_default=""),

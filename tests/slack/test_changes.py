@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kimibot.conversation import Deletion, Message, Reaction, Speaker, Thread, Us
-from kimibot.slack.changes import read_deletion, read_reaction
+from kimibot.slack.changes import read_deletion, read_edit, read_reaction
 
 US = Us(team="T1", user_id="U_BOT", bot_id="B_BOT", app_id="A_BOT")
 ROOT, TS = "1700000000.000100", "1700000001.000200"
@@ -158,3 +158,128 @@ def test_no_payload_makes_the_reading_fail(event: dict[str, Any]) -> None:
     for kind in ("message_deleted", "message_changed"):
         read_deletion(delivery(event | {"subtype": kind, "previous_message": event}), US)
     read_reaction(delivery(event | {"type": "reaction_added", "item": event}), US)
+
+
+def edited(before: Any, now: Any, **fields: Any) -> dict[str, Any]:
+    event = {
+        "type": "message",
+        "subtype": "message_changed",
+        "channel": "C1",
+        "hidden": True,
+        "ts": "1700000009.000900",
+        "event_ts": "1700000009.000900",
+        "message": now,
+        "previous_message": before,
+    }
+    return delivery(event | fields)
+
+
+MENDED = {"text": "hello <@U_BOT>", "edited": {"user": "U1", "ts": "1700000005.000000"}}
+
+
+def test_an_edit_is_read_with_what_was_said_before_and_when() -> None:
+    thread = Thread("T1", "C1", ROOT)
+    mended = said(thread_ts=ROOT, **MENDED)
+
+    edit = read_edit(edited(said(thread_ts=ROOT), mended), US)
+
+    assert edit is not None
+    assert edit.edited_ts == "1700000005.000000"
+    assert edit.before == Message(thread, TS, Speaker.PERSON, "U1", "hello")
+    assert edit.message == Message(
+        thread,
+        TS,
+        Speaker.PERSON,
+        "U1",
+        "hello <@U_BOT>",
+        mentions=frozenset({"U_BOT"}),
+        event_id="Ev1",
+    )
+
+
+PREVIEW = {"from_url": "https://x.y", "text": "A page", "service_name": "x"}
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ({}, {"attachments": [PREVIEW]}),
+        ({}, {"reply_count": 1, "thread_ts": TS, "latest_reply": "1700000009.000900"}),
+        ({}, {"attachments": [{"is_app_unfurl": True, "text": "an issue"}]}),
+        (
+            {"files": [{"id": "F1", "name": "a.py"}]},
+            {"files": [{"id": "F1", "name": "a.py", "thumb_64": "x"}]},
+        ),
+    ],
+)
+def test_what_slack_finds_out_about_a_message_is_no_edit(before: Any, now: Any) -> None:
+    assert read_edit(edited(said(**before), said(**now)), US) is None
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        {"text": "hullo"},
+        {"blocks": [{"type": "markdown", "text": "hullo"}]},
+        {"files": [{"id": "F2", "name": "b.py"}]},
+        {"bot_id": "B_SENTRY", "attachments": [{"color": "green", "text": "resolved"}]},
+    ],
+)
+def test_other_words_blocks_files_and_reports_are_an_edit(now: dict[str, Any]) -> None:
+    before = said(**({"bot_id": now["bot_id"]} if "bot_id" in now else {}))
+
+    edit = read_edit(edited(before, before | now), US)
+
+    assert edit is not None
+    assert edit.edited_ts == "1700000009.000900"
+
+
+@pytest.mark.parametrize(
+    "author", [{"user": "U_BOT"}, {"bot_id": "B_BOT"}, {"user": "U9", "app_id": "A_BOT"}]
+)
+def test_an_edit_of_our_own_is_none(author: dict[str, str]) -> None:
+    assert read_edit(edited(said(**author), said(text="more", **author)), US) is None
+
+
+def test_a_mention_that_an_edit_brings_is_an_edit_too() -> None:
+    mention = said(channel="C1", **MENDED) | {"type": "app_mention"}
+    at_first = {key: value for key, value in mention.items() if key != "edited"}
+
+    edit = read_edit(delivery(mention), US)
+
+    assert edit is not None
+    assert (edit.before, edit.edited_ts) == (None, "1700000005.000000")
+    assert edit.message.text == "hello <@U_BOT>"
+    assert read_edit(delivery(at_first), US) is None
+
+
+def test_a_tombstone_is_no_edit() -> None:
+    assert read_edit(entombed(), US) is None
+
+
+@STEADY
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.text(),
+        lambda inner: (
+            st.lists(inner)
+            | st.dictionaries(
+                st.sampled_from(
+                    [
+                        "subtype",
+                        "message",
+                        "previous_message",
+                        "ts",
+                        "channel",
+                        "edited",
+                        "text",
+                        "type",
+                    ]
+                ),
+                inner,
+            )
+        ),
+    )
+)
+def test_no_payload_makes_the_reading_of_edits_fail(event: Any) -> None:
+    read_edit(delivery(event), US)

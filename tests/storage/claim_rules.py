@@ -75,7 +75,7 @@ def broken_at_rest(replicas: Sequence[Replica], rows: Rows) -> Iterator[str]:
 def _broken_after_the_end(old: Row, new: Row) -> Iterator[str]:
     if new == old:
         return
-    if new["state"] != "queued" or old["outcome"] != Outcome.FAILED:
+    if new["state"] != "queued" or old["outcome"] not in (Outcome.FAILED, Outcome.ANSWERED):
         yield f"{old['id']} has changed after its end"
 
 

@@ -9,8 +9,9 @@ from typing import cast
 
 from kimibot.errors import ClaimLost
 from kimibot.storage import Database, Store
+from kimibot.storage.edit_store import EditStore
 from kimibot.storage.stop_store import StopStore
-from kimibot.turns import Claim, Ending
+from kimibot.turns import Again, Claim, Ending, Renewal
 from tests.storage.said import NOW, answered, failed, says, ts
 from tests.storage.stepping import SteppedDatabase
 
@@ -32,6 +33,7 @@ class Replica(Store):
         numbers = iter(range(1, 1000))
         super().__init__(cast(Database, database), new_id=lambda: f"{name}-{next(numbers)}")
         self.stops = StopStore(cast(Database, database))
+        self.edits = EditStore(cast(Database, database))
         self.name = name
         self.held: Claim | None = None
         self.sure_until = 0.0
@@ -138,6 +140,37 @@ def press(turn_id: str) -> Deed:
             await work(replica, thread_id)
 
     return deed
+
+
+def answer_again(turn_id: str) -> Deed:
+    """Queue an answered turn once more, and work it off."""
+
+    async def deed(replica: Replica) -> None:
+        again, thread_id = await replica.edits.answer_again(Renewal(turn_id, 1))
+        if again is Again.QUEUED:
+            replica.queued_again.append(turn_id)
+            await work(replica, thread_id)
+
+    return deed
+
+
+def edit(number: int, text: str) -> Deed:
+    """Say something else, soon."""
+
+    async def deed(replica: Replica) -> None:
+        await replica.edits.correct(says(number, text), restarts=True)
+
+    return deed
+
+
+async def look(replica: Replica) -> None:
+    """Begin anew if what is answered was edited, as often as that is so."""
+    while replica.held is not None:
+        held = replica.held
+        if not await replica.stops_requested({held.thread_id: held.fence}):
+            return
+        await replica.release(held)
+        await take(replica, held.thread_id)
 
 
 async def work(replica: Replica, thread_id: int = THE_THREAD) -> None:

@@ -26,12 +26,15 @@ from tests.storage.broken_queries import (
 from tests.storage.explorer import Explorer
 from tests.storage.order import RuleBroken, Scenario
 from tests.storage.replica import (
+    answer_again,
+    edit,
     fail,
     finish,
     finish_one,
     give_back,
     hear,
     keep_twice,
+    look,
     press,
     prolong,
     queue,
@@ -47,7 +50,9 @@ QUEUED = {"first": (queue(1),)}
 HELD = {"first": (queue(1), take)}
 FAILED = {"first": (queue(1), take, fail)}
 FAILED_AND_HELD = {"first": (queue(1), take, fail, queue(2), take)}
+ANSWERED = {"first": (queue(1), take, finish)}
 TRY_AGAIN = (press("first-1"),)
+ANSWER_AGAIN = (answer_again("first-1"),)
 
 AN_ASK_WHILE_AN_ANSWER_IS_KEPT = Scenario({"first": (finish,), "second": (hear(2),)}, HELD)
 A_STALE_OWNER_GOES_ON = Scenario(
@@ -119,6 +124,18 @@ SCENARIOS = {
     "try again and an ask": (
         Scenario({"first": TRY_AGAIN, "second": (hear(2),)}, FAILED),
         400,
+    ),
+    "answer again, pressed twice": (
+        Scenario({"first": ANSWER_AGAIN, "second": ANSWER_AGAIN}, ANSWERED),
+        170,
+    ),
+    "answer again and an ask": (
+        Scenario({"first": ANSWER_AGAIN, "second": (hear(2),)}, ANSWERED),
+        430,
+    ),
+    "an edit while an answer is kept": (
+        Scenario({"first": (look, finish), "second": (edit(1, "no, this"),)}, HELD),
+        40,
     ),
     "a stop that crosses its ask": (A_STOP_THAT_CROSSES_ITS_ASK, 75),
     "the worker is told of an ask": (
