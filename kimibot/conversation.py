@@ -26,6 +26,7 @@ class Us:
     bot_id: str
     app_id: str = ""
     name: str = ""
+    enterprise: str = ""
 
 
 @dataclass(frozen=True, slots=True)

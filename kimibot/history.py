@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from kimibot.addresses import without_addresses
 from kimibot.answers import CUT_OFF, REASONING_FIELDS, ChatMessage
 from kimibot.conversation import Placed, Remembered, Speaker
 from kimibot.estimating import tokens
@@ -32,6 +33,7 @@ FILES_SHARE = 0.5
 """How much of the budget the files that are read at once may take, all together."""
 
 _PERSON = re.compile(r"<@([UW][A-Z0-9]{2,20})>")
+_CHANNEL = re.compile(r"<#([CG][A-Z0-9]{2,20})>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +94,13 @@ def read(
     )
 
 
-def people_in(remembered: Sequence[Remembered]) -> frozenset[str]:
-    """The ids of all who speak or are spoken of: their names are needed for `read`."""
+def named_in(remembered: Sequence[Remembered]) -> frozenset[str]:
+    """The ids of all who speak or are spoken of, and of channels: `read` needs their names."""
     unsent = [message for message in remembered if message.sent is None and message.raw is None]
-    authors = {message.author for message in unsent if message.author}
-    return frozenset(authors.union(*(_PERSON.findall(message.text) for message in unsent)))
+    found = {message.author for message in unsent if message.author}
+    for message in unsent:
+        found.update(_PERSON.findall(message.text), _CHANNEL.findall(message.text))
+    return frozenset(found)
 
 
 def _place(
@@ -108,7 +112,8 @@ def _place(
     for message in remembered:
         if message.speaker is Speaker.US or None not in (message.place, message.sent):
             continue
-        sent = message.sent or _with_files(said_by(message, name_of), message, shown)
+        said = _with_files(said_by(message, name_of), message, shown)
+        sent = message.sent or without_addresses(said)
         place = next_place if message.place is None else message.place
         next_place += message.place is None
         placed.append(Placed(message.id, place, sent, message.text))
@@ -130,7 +135,8 @@ def said_by(message: Remembered, name_of: Callable[[str], str]) -> str:
     name = _one_line(name_of(message.author))
     kind = " (app)" if message.speaker is Speaker.APP else ""
     text = _PERSON.sub(lambda found: "@" + _one_line(name_of(found[1])), message.text)
-    return f"{name}{kind}, {_when(message.ts)}: {text}"
+    text = _CHANNEL.sub(lambda found: "#" + _one_line(name_of(found[1])), text)
+    return without_addresses(f"{name}{kind}, {_when(message.ts)}: {text}")
 
 
 def _when(ts: str) -> str:

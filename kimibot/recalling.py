@@ -86,7 +86,7 @@ class Recalling:
         with_images: bool = True,
     ) -> history.Reading:
         """What is sent to the model, within the budget."""
-        names = await self._sources.names(history.people_in(remembered))
+        names = await self._sources.names(history.named_in(remembered))
         return history.read(
             self._system_prompt,
             remembered,

@@ -12,7 +12,7 @@ from kimibot.answers import CUT_OFF
 from kimibot.attachments import Attachment, Contents, SharedFile
 from kimibot.conversation import Placed, Remembered, Speaker
 from kimibot.estimating import tokens
-from kimibot.history import Reading, people_in, read
+from kimibot.history import Reading, named_in, read
 
 NAMES = {"U0ANA": "Ana", "U0BO": "Bo"}
 ASK = Remembered(1, "1764493920.000100", Speaker.PERSON, "U0ANA", "Why is `a[0]` slow?")
@@ -56,7 +56,7 @@ def test_people_who_are_spoken_of_are_named() -> None:
     message = replace(ASK, text="ask <@U0BO>, not <@U0UNKNOWN>")
 
     assert reading(message).messages[1]["content"].endswith(": ask @Bo, not @U0UNKNOWN")
-    assert people_in([message]) == {"U0ANA", "U0BO", "U0UNKNOWN"}
+    assert named_in([message]) == {"U0ANA", "U0BO", "U0UNKNOWN"}
 
 
 def test_a_name_can_not_pass_for_a_line_of_the_conversation() -> None:
@@ -222,7 +222,7 @@ def test_an_edited_message_is_sent_anew_in_its_old_place() -> None:
         for message, end in zip(said.messages[1:], ends, strict=True)
     )
     assert [(one.message_id, one.place) for one in said.placed] == [(1, 1), (3, 3)]
-    assert people_in([edited]) == {"U0ANA"}
+    assert named_in([edited]) == {"U0ANA"}
 
 
 def test_a_thread_of_which_nothing_is_left_can_still_be_read() -> None:

@@ -15,4 +15,5 @@ async def identify(web_api: WebApi) -> Us:
         bot_id=str(answer.get("bot_id") or ""),
         app_id=str(answer.get("app_id") or ""),
         name=str(answer.get("user") or ""),
+        enterprise=str(answer.get("enterprise_id") or ""),
     )

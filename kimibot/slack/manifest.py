@@ -25,6 +25,8 @@ SCOPES: Mapping[str, str] = MappingProxyType(
         "reactions:write": "mark the asks that have to wait",
         "commands": "offer its shortcuts in the menu of each message",
         "users:read": "tell the model the names of those who speak, and guests from members",
+        "channels:read": "tell the model the names of channels that are spoken of",
+        "team:read": "tell the model of which company people from outside are",
     }
 )
 """The bot's scopes, each with what it is for."""

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from kimibot.conversation import Message, Thread, Us
-from kimibot.errors import SlackError
 from kimibot.pacing import Pacing
 from kimibot.slack.events import read_reply
 from kimibot.slack.messages import SlackMessages
+from kimibot.slack.names import SlackNames
 from kimibot.slack.web_api import WebApi
 from kimibot.wording import is_stop
-
-NAME_SECONDS = 3600.0
-"""A name is looked up again after an hour."""
-
-NAMES_WAIT_SECONDS = 3.0
-"""An answer does not wait longer for names; who is still unknown then is an id."""
 
 
 class SlackWorkspace:
@@ -39,19 +30,12 @@ class SlackWorkspace:
         self._pacing = pacing
         self._us = us
         self._messages = messages
-        self._clock = clock
-        self._people: dict[str, _Person] = {}
+        self._names = SlackNames(web_api, us, clock=clock)
         self.connected_since = connected_since
 
     async def names(self, ids: Collection[str]) -> Mapping[str, str]:
-        """Display names; whoever can't be looked up in time is left out."""
-        unknown = [id_ for id_ in ids if id_.startswith(("U", "W")) and not self._is_fresh(id_)]
-        if unknown:
-            lookups = [asyncio.create_task(self._look_up(id_)) for id_ in unknown]
-            _, late = await asyncio.wait(lookups, timeout=NAMES_WAIT_SECONDS)
-            for lookup in late:
-                lookup.cancel()
-        return {id_: self._people[id_].name for id_ in ids if id_ in self._people}
+        """What people, apps and channels are called, as far as it is to be had in time."""
+        return await self._names.names(ids)
 
     async def is_external(self, person: str, team: str) -> bool:
         """Whether it is a guest, or somebody whose own workspace is not ours.
@@ -59,13 +43,7 @@ class SlackWorkspace:
         `team` is that workspace as far as the event named it: where Slack does not say who
         somebody is, it has to be ours. Never fails.
         """
-        if team and team != self._us.team:
-            return True
-        await self.names([person])
-        known = self._people.get(person)
-        if known is None or known.is_external is None:
-            return team != self._us.team
-        return known.is_external
+        return await self._names.is_external(person, team)
 
     async def read_thread(self, thread: Thread) -> list[Message]:
         """Everything that others have said in the thread, oldest first, but not the word that
@@ -95,37 +73,3 @@ class SlackWorkspace:
             unfurl_links=False,
             unfurl_media=False,
         )
-
-    def _is_fresh(self, id_: str) -> bool:
-        known = self._people.get(id_)
-        return known is not None and self._clock() - known.looked_up_at < NAME_SECONDS
-
-    async def _look_up(self, id_: str) -> None:
-        """A failed look-up is remembered too: the next turn must not wait for it again."""
-        try:
-            user = (await self._web_api.read("users.info", user=id_)).get("user") or {}
-        except SlackError:
-            user = {}
-        is_external = _is_external(user) if user else None
-        name = _name(user) or (f"external user {id_}" if is_external else id_)
-        self._people[id_] = _Person(self._clock(), name, is_external)
-
-
-@dataclass(frozen=True, slots=True)
-class _Person:
-    """What Slack says of somebody; `is_external` is None where it says nothing."""
-
-    looked_up_at: float
-    name: str
-    is_external: bool | None
-
-
-def _is_external(user: Mapping[str, Any]) -> bool:
-    """https://docs.slack.dev/reference/objects/user-object"""
-    return any(user.get(key) for key in ("is_restricted", "is_ultra_restricted", "is_stranger"))
-
-
-def _name(user: Mapping[str, Any]) -> str:
-    profile = user.get("profile") or {}
-    names = (profile.get("display_name"), profile.get("real_name"), user.get("real_name"))
-    return str(next((name for name in (*names, user.get("name")) if name), ""))

@@ -29,7 +29,7 @@ _is_gone = (
         messages.c.team == _answering.c.team,
         messages.c.channel == _answering.c.channel,
         messages.c.ts == _answering.c.ts,
-        messages.c.deleted_at.is_not(None),
+        or_(messages.c.deleted_at.is_not(None), messages.c.text == ""),
     )
     .label("is_gone")
 )

@@ -26,7 +26,11 @@ _is_it = (
 _IS_KNOWN = select(exists().where(*_is_it))
 _CORRECT = (
     update(messages)
-    .where(*_is_it, messages.c.deleted_at.is_(None), messages.c.text != _new_text)
+    .where(
+        *_is_it,
+        messages.c.deleted_at.is_(None),
+        messages.c.text.not_in(("", _new_text)),  # an empty one was to be forgotten
+    )
     .values(text=_new_text, sent=None, edited_at=database_now())
 )
 _FIND_THREAD = select(threads.c.id).where(

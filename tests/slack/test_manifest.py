@@ -75,11 +75,14 @@ NEEDS = {
     "chat.postEphemeral": "chat:write",
     "chat.postMessage": "chat:write",
     "chat.update": "chat:write",
+    "bots.info": "users:read",
+    "conversations.info": "channels:read",
     "conversations.open": "im:write",
     "conversations.replies": "channels:history",
     "files.info": "files:read",
     "reactions.add": "reactions:write",
     "reactions.remove": "reactions:write",
+    "team.info": "team:read",
     "users.info": "users:read",
 }
 """The scope that a call needs, by method: https://docs.slack.dev/reference/methods"""

@@ -189,3 +189,19 @@ async def test_many_asks_in_one_thread_end_as_answered_or_merged(tmp_path: Path)
         outcomes = {row.outcome: row.n for row in rows}
         assert outcomes["answered"] == len(await s.replies(root))
         assert outcomes["answered"] + outcomes["merged"] == 5
+
+
+async def test_the_model_reads_names_and_labels_and_never_an_address(tmp_path: Path) -> None:
+    async with open_scene(tmp_path) as s:
+        words = "write to sam@acme.invalid, or ask <@U0BO00001> in <#C0GENERAL>"
+        root = await s.slack.say("sam", "#shared", words, blocks=[])
+        await s.slack.say_as_app("#shared", "the disk is full", thread_ts=root)
+        await s.slack.say("ana", "#shared", "@kimibot what now?", thread_ts=root)
+        await s.reply(root, lambda r: bool(body(r[-1])), channel="#shared")
+
+        read = s.kimi.requests[0].body["messages"][1]["content"]
+        assert read.startswith("external user U0STRANG1 (Acme), ")
+        assert "write to [e-mail address], or ask @bo in #general" in read
+        assert "monitor (app), " in read
+        assert "@acme" not in str(s.kimi.requests[0].body)
+        assert "people.invalid" not in str(s.kimi.requests[0].body)

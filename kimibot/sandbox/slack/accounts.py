@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from kimibot.sandbox.slack.arguments import Arguments
-from kimibot.sandbox.slack.people import BOT, FOUNDED, TEAM_DOMAIN, TEAM_ID, TEAM_NAME
+from kimibot.sandbox.slack.people import (
+    BOT,
+    FOUNDED,
+    OTHER_TEAM_ID,
+    OTHER_TEAM_NAME,
+    TEAM_DOMAIN,
+    TEAM_ID,
+    TEAM_NAME,
+)
 from kimibot.sandbox.slack.refusals import Refused
 from kimibot.sandbox.slack.workspace import Workspace, as_slack_user
 
@@ -54,13 +62,15 @@ def bots_info(workspace: Workspace, arguments: Arguments) -> Answer:
     return {"ok": True, "bot": bot}
 
 
-def team_info(workspace: Workspace, _: Arguments) -> Answer:
-    """https://docs.slack.dev/reference/methods/team.info."""
-    team = {
-        "id": TEAM_ID,
-        "name": TEAM_NAME,
-        "domain": TEAM_DOMAIN,
-        "email_domain": "",
-        "url": f"{workspace.base_url}/",
-    }
+def team_info(workspace: Workspace, arguments: Arguments) -> Answer:
+    """https://docs.slack.dev/reference/methods/team.info, also for who shares a channel with us."""
+    team_id = arguments.text("team") or TEAM_ID
+    if team_id not in _TEAMS:
+        raise Refused("team_not_found")
+    name, domain = _TEAMS[team_id]
+    url = f"{workspace.base_url}/"
+    team = {"id": team_id, "name": name, "domain": domain, "email_domain": "", "url": url}
     return {"ok": True, "team": team}
+
+
+_TEAMS = {TEAM_ID: (TEAM_NAME, TEAM_DOMAIN), OTHER_TEAM_ID: (OTHER_TEAM_NAME, "acme")}

@@ -9,6 +9,7 @@ TEAM_ID = "T0LOCAL01"
 TEAM_NAME = "Local Slack"
 TEAM_DOMAIN = "local-slack"
 OTHER_TEAM_ID = "T0OTHER01"
+OTHER_TEAM_NAME = "Acme"
 
 BOT_TOKEN = "xoxb-local-fake"
 APP_TOKEN = "xapp-local-fake"
