@@ -19,6 +19,9 @@ from kimibot.picturing import has_pictures
 from kimibot.recalling import Recalling
 from kimibot.turns import Claim
 
+LEFT_OUT = "left_out"
+"""That the older part of the thread is too long for the model: it is told so once."""
+
 
 class Model(Protocol):
     """Kimi. A stream raises KimiError, also in its middle, and nothing else."""
@@ -80,9 +83,8 @@ class Asking:
         budget_tokens = self._budget_tokens
         try:
             return await self._stream(attempt, reply, remembered, budget_tokens)
-        except ContextTooLong:
-            attempt.notes.append(texts.OLDER_PART_LEFT_OUT)
-            return await self._stream(attempt, reply, remembered, budget_tokens // 2)
+        except ContextTooLong as error:
+            return await self._ask_for_less(attempt, reply, remembered, error)
         except RequestRefused:
             if not _showed_pictures(attempt):
                 raise
@@ -92,6 +94,21 @@ class Asking:
             attempt.assembling = Assembling()
             doubled = self._model.max_completion_tokens * (2 if error.code == "length" else 1)
             return await self._stream(attempt, reply, remembered, budget_tokens, doubled)
+
+    async def _ask_for_less(
+        self,
+        attempt: Attempt,
+        reply: LiveReply,
+        remembered: Sequence[Remembered],
+        error: ContextTooLong,
+    ) -> Answer:
+        """Once more, with half as much to read, if there is anything to leave out."""
+        before = attempt.reading
+        after = await self._recalling.read(attempt, remembered, self._budget_tokens // 2)
+        if before is not None and after.messages == before.messages:
+            error.excess_tokens = before.excess_tokens
+            raise error
+        return await self._stream(attempt, reply, remembered, self._budget_tokens // 2)
 
     async def _stream(
         self,
@@ -104,9 +121,11 @@ class Asking:
         with_images: bool = True,
     ) -> Answer:
         reading = await self._recalling.read(
-            attempt.claim, remembered, budget_tokens, with_images=with_images
+            attempt, remembered, budget_tokens, with_images=with_images
         )
         attempt.reading = reading
+        if reading.left_out:
+            attempt.tell_once(LEFT_OUT, texts.OLDER_PART_LEFT_OUT)
         wanted_tokens = max_completion_tokens or self._model.max_completion_tokens
         granted = await self._granting.grant(attempt, reading.messages, wanted_tokens)
         await self._show_stream(attempt, reply, reading.messages, granted)

@@ -40,6 +40,7 @@ class Attempt:
     first_delta_at: datetime | None = None
     last_delta_at: datetime | None = None
     complete_at: datetime | None = None
+    told: frozenset[str] = frozenset()
 
     @property
     def turn(self) -> Turn:
@@ -72,6 +73,12 @@ class Attempt:
         kept = tuple(turn for turn in self.claim.turns if turn.id not in apart)
         self.apart = (*self.apart, *(t.id for t in self.claim.turns if t.id in apart))
         self.claim = replace(self.claim, turns=kept)
+
+    def tell_once(self, what: str, note: str) -> None:
+        """Say it below the answer, unless the thread was told so before."""
+        if what not in self.claim.told | self.told:
+            self.notes.append(note)
+            self.told |= {what}
 
     def remember_left(self, text: str) -> None:
         """What an owner who did not end the turn has left in the thread."""
@@ -161,6 +168,7 @@ class Attempt:
             last_delta_at=self.last_delta_at,
             left_open=(*self.apart, *self.left_open),
             complete_at=self.complete_at,
+            told=self.told if self.outcome is Outcome.ANSWERED else frozenset(),
             used=self.spending.used,
             day=day,
         )

@@ -111,7 +111,6 @@ def _worker(settings: Settings, edges: Edges, marks: Marks) -> Worker:
 def _answering(settings: Settings, edges: Edges) -> Answering:
     workspace = SlackWorkspace(
         edges.web_api,
-        edges.pacing,
         edges.us,
         edges.messages,
         connected_since=edges.hearing.since,

@@ -85,6 +85,19 @@ class Shortcut:
 
 
 @dataclass(frozen=True, slots=True)
+class Excerpt:
+    """What Slack has let us read of a thread: `is_whole`, or of its messages so many.
+
+    `part` says which they are, where that is known: the "first" or the "last".
+    """
+
+    messages: tuple[Message, ...]
+    is_whole: bool = True
+    part: str = ""
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Edit:
     """That a message says something else now; `before` is what it said, where Slack tells that.
 

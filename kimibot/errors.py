@@ -113,9 +113,11 @@ class RequestRefused(KimiError):
 
 
 class ContextTooLong(KimiError):
-    """The messages do not fit the model's context."""
+    """The messages do not fit the model's context. `excess_tokens` is about how much the last of
+    them is too long by itself, 0 where it is not or nobody knows."""
 
     name = "context_too_long"
+    excess_tokens: int = 0
 
 
 class ModelNotFound(KimiError):

@@ -26,6 +26,9 @@ from kimibot.picturing import (
     with_pictures,
 )
 
+MISSING = "[Some messages of this thread could not be read: they are missing here.]"
+LEFT_OUT = "[The older part of this thread is left out here.]"
+
 MOST_BYTES = 2 * 1024 * 1024 - 64 * 1024
 """Some endpoints refuse a request of more than 2 MiB; the rest is for what is around messages."""
 
@@ -38,12 +41,16 @@ _CHANNEL = re.compile(r"<#([CG][A-Z0-9]{2,20})>")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What is sent to the model, and which places that gives to messages and to the answer."""
+    """What is sent to the model, and which places that gives to messages and to the answer.
+
+    `left_out` messages did not fit; `excess_tokens` is what the last message alone is too long by.
+    """
 
     messages: tuple[ChatMessage, ...]
     placed: tuple[Placed, ...]
     answer_place: int
     left_out: int = 0
+    excess_tokens: int = 0
     shortened: tuple[str, ...] = ()
     """The names of files of which the model reads only the beginning."""
 
@@ -59,6 +66,7 @@ def read(
     open_ts: Collection[str] = (),
     replaced_ts: Collection[str] = (),
     instruction: str = "",
+    is_missing_some: bool = False,
 ) -> Reading:
     """The request's messages: the system prompt, then the thread as far as the budget goes.
 
@@ -66,14 +74,15 @@ def read(
     provider or the model has changed: earlier reasoning belongs to another model. `open_ts` are
     the asks to answer, `replaced_ts` the parts of the reply that the answer will take the place
     of: what an earlier attempt has said there is not read. `instruction` is ours, for this
-    request alone, so it comes last.
+    request alone, so it comes last. With `is_missing_some` the model is told so, right before
+    what is new to it.
     """
     remembered = _with_open_asks_last(
         [message for message in remembered if not _is_replaced(message, replaced_ts)], open_ts
     )
     fresh = [one for message in remembered if _is_fresh(message) for one in message.attachments]
     shown = shares(fresh, round(budget_tokens * FILES_SHARE))
-    placed = _place(remembered, name_of, shown)
+    placed = _place(remembered, name_of, shown, MISSING if is_missing_some else "")
     contents = {one.message_id: one.sent for one in placed}
     chats = [
         _chat_message(message, contents.get(message.id), with_reasoning, with_images)
@@ -84,12 +93,16 @@ def read(
     kept = _newest_within(for_thread_tokens, chats, tokens_of)
     kept = _newest_within(MOST_BYTES, kept, bytes_of)
     last: list[ChatMessage] = [{"role": "user", "content": instruction}] if instruction else []
+    left_out = len(chats) - len(kept)
+    if left_out:
+        kept = [{"role": "user", "content": LEFT_OUT}, *kept]
     next_place = max([one.place for one in placed] + [m.place or 0 for m in remembered] + [0]) + 1
     return Reading(
         messages=({"role": "system", "content": system}, *_merged([*kept, *last])),
         placed=tuple(placed),
         answer_place=next_place,
-        left_out=len(chats) - len(kept),
+        left_out=left_out,
+        excess_tokens=max(0, tokens_of(chats[-1]) - for_thread_tokens) if chats else 0,
         shortened=tuple(one_line(one.file.name) for one in fresh if is_shortened(one, shown)),
     )
 
@@ -104,7 +117,10 @@ def named_in(remembered: Sequence[Remembered]) -> frozenset[str]:
 
 
 def _place(
-    remembered: Sequence[Remembered], name_of: Callable[[str], str], shown: Mapping[int, int]
+    remembered: Sequence[Remembered],
+    name_of: Callable[[str], str],
+    shown: Mapping[int, int],
+    before_new: str,
 ) -> list[Placed]:
     """Places for what was never sent, after all that was; what was edited keeps its own."""
     next_place = max((message.place or 0 for message in remembered), default=0) + 1
@@ -115,6 +131,8 @@ def _place(
         said = _with_files(said_by(message, name_of), message, shown)
         sent = message.sent or without_addresses(said)
         place = next_place if message.place is None else message.place
+        if before_new and message.place is None:
+            sent, before_new = f"{before_new}\n\n{sent}", ""
         next_place += message.place is None
         placed.append(Placed(message.id, place, sent, message.text))
     return placed

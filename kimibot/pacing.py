@@ -74,6 +74,10 @@ class Pacing:
         """Slack answered 429: nobody may call the method for so long."""
         self._lane(method, channel).bucket.hold(now(), seconds)
 
+    def held_seconds(self, method: str) -> float:
+        """For how long nobody may call the method yet, because Slack said so."""
+        return max(0.0, self._lane(method, "").bucket.held_until - now())
+
     def divide(self, owners: int) -> None:
         """So many replicas answer in this workspace now: each takes its part of every budget."""
         if owners != self._owners:

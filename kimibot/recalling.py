@@ -10,11 +10,17 @@ from typing import Protocol
 from kimibot import history, texts
 from kimibot.answers import Answer
 from kimibot.attempt import Attempt
-from kimibot.conversation import Message, Remembered, Speaker, Thread
+from kimibot.conversation import Excerpt, Message, Remembered, Speaker, Thread
 from kimibot.errors import SlackError
 from kimibot.turns import Claim, Kind
 
 log = logging.getLogger(__name__)
+
+UNREAD = "unread"
+"""That not all of the thread was to be had: it is told so once."""
+
+OVERLAP_SECONDS = 600.0
+"""Slack delivers an event once more after six minutes: https://docs.slack.dev/apis/events-api"""
 
 
 class Rows(Protocol):
@@ -34,8 +40,9 @@ class Sources(Protocol):
     async def names(self, ids: Collection[str]) -> Mapping[str, str]:
         """Names of people, as far as they are to be had soon. Never fails."""
 
-    async def read_thread(self, thread: Thread) -> list[Message]:
-        """All that others have said in it, oldest first. Raises SlackError."""
+    async def read_thread(self, thread: Thread, since_ts: str, until_ts: str) -> Excerpt:
+        """What others have said in it after `since_ts`, or as much of it as is to be had soon: the
+        newest before `until_ts` first. Raises SlackError."""
 
     def connected_since(self) -> float:
         """Since when we have heard every event, in seconds since the epoch."""
@@ -66,26 +73,41 @@ class Recalling:
         claim, looked_at = attempt.claim, self._now()
         remembered = await self._rows.recall(claim.thread_id)
         if self._has_gaps(claim, remembered):
-            try:
-                said = await self._sources.read_thread(claim.thread)
-            except SlackError as error:
-                log.warning("thread not read: %s", error, extra=attempt.ids)
-                attempt.notes.append(texts.HISTORY_UNREAD)
-                return _to_be_read(claim, remembered)
-            await self._rows.add_messages(claim.thread_id, said)
+            if await self._fill_gaps(attempt, remembered):
+                attempt.complete_at = looked_at
             remembered = await self._rows.recall(claim.thread_id)
-        attempt.complete_at = looked_at
+        else:
+            attempt.complete_at = looked_at
         return _to_be_read(claim, remembered)
+
+    async def _fill_gaps(self, attempt: Attempt, remembered: Sequence[Remembered]) -> bool:
+        """Whether all is there now; if it is not, the thread is told so once."""
+        claim = attempt.claim
+        until_ts = max(turn.ts for turn in claim.turns)
+        try:
+            excerpt = await self._sources.read_thread(
+                claim.thread, _since(claim, remembered), until_ts
+            )
+        except SlackError as error:
+            log.warning("thread not read: %s", error, extra=attempt.ids)
+            attempt.tell_once(UNREAD, texts.HISTORY_UNREAD)
+            return False
+        if not excerpt.is_whole:
+            log.warning("thread read in part", extra=attempt.ids | {"messages": excerpt.count})
+            attempt.tell_once(UNREAD, texts.history_in_part(excerpt.count, excerpt.part))
+        await self._rows.add_messages(claim.thread_id, excerpt.messages)
+        return excerpt.is_whole
 
     async def read(
         self,
-        claim: Claim,
+        attempt: Attempt,
         remembered: Sequence[Remembered],
         budget_tokens: int,
         *,
         with_images: bool = True,
     ) -> history.Reading:
-        """What is sent to the model, within the budget."""
+        """What is sent to the model, within the budget; it is told of what is missing."""
+        claim = attempt.claim
         names = await self._sources.names(history.named_in(remembered))
         return history.read(
             self._system_prompt,
@@ -97,6 +119,7 @@ class Recalling:
             with_images=self._takes_images and with_images,
             replaced_ts={ts for turn in claim.turns for ts in turn.reply_ts},
             instruction=texts.INSTRUCTIONS.get(claim.turns[0].kind, ""),
+            is_missing_some=UNREAD in attempt.told,
         )
 
     async def earlier_answer(self, claim: Claim) -> Answer | None:
@@ -132,3 +155,15 @@ def _to_be_read(claim: Claim, remembered: Sequence[Remembered]) -> list[Remember
         return is_new and message.ts > newest_ts
 
     return [one for one in remembered if one.is_for_model and not comes_after(one)]
+
+
+def _since(claim: Claim, remembered: Sequence[Remembered]) -> str:
+    """From where on something may be missing, as Slack writes times; "" where it may be all.
+
+    Our clock and Slack's may differ, and an event may have been under way.
+    """
+    begins_ts = claim.forgotten_ts or claim.thread.root_ts
+    is_begun = claim.forgotten_ts or any(message.ts == begins_ts for message in remembered)
+    if claim.complete_at is None or not is_begun:
+        return claim.forgotten_ts
+    return max(begins_ts, f"{claim.complete_at.timestamp() - OVERLAP_SECONDS:.6f}")

@@ -157,6 +157,20 @@ def waiting(ahead: int) -> Callable[[float], str]:
     return partial(_queued, ahead) if ahead else thinking
 
 
+def history_in_part(count: int, part: str) -> str:
+    """Said when Slack has shown us only some of a thread; `part` is "first", "last" or ""."""
+    which = f"the {part} {count}" if part else f"{count}"
+    return f"I could read only {which} messages of this thread: Slack showed me no more just now."
+
+
+def too_long_by(excess_tokens: int) -> str:
+    """Said when one message alone is more than Kimi may read."""
+    return (
+        f"This message alone is too long for Kimi, by about {excess_tokens:,} tokens. "
+        "Please leave out what does not matter, or ask about one part at a time."
+    )
+
+
 def stopped(name: str) -> str:
     """What stands below an answer that somebody stopped; without a name where it is not known."""
     name = " ".join(name.split())[:60]
@@ -174,6 +188,8 @@ def failure(error: KimiError, trace_id: str) -> Note:
     text, can_retry = _FAILURES.get(type(error), (UNFORESEEN, True))
     if isinstance(error, NoText) and error.code == "length":
         text = SPENT_ON_THINKING
+    if isinstance(error, ContextTooLong) and error.excess_tokens:
+        text = too_long_by(error.excess_tokens)
     limit = error.limit_seconds
     text = text.format(in_time="in time" if limit is None else f"within {limit:g} s")
     return Note(with_trace(text, trace_id), can_retry)

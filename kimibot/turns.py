@@ -151,7 +151,7 @@ class Claim:
     Every write under the claim names `fence`: once another owner has claimed the thread, the
     number differs and the write is refused. `complete_at` is the last time at which we surely had
     all that was said, None if that was never looked at. What was said up to `forgotten_ts` is to
-    stay forgotten; "" if nothing is.
+    stay forgotten; "" if nothing is. `told` is what the thread was told once.
     """
 
     thread: Thread
@@ -162,6 +162,7 @@ class Claim:
     model: str = ""
     complete_at: datetime | None = None
     forgotten_ts: str = ""
+    told: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +210,7 @@ class Ending:
     first_delta_at: datetime | None = None
     last_delta_at: datetime | None = None
     complete_at: datetime | None = None
+    told: frozenset[str] = frozenset()
     left_open: tuple[str, ...] = ()
     used: Used | None = None
     day: date | None = None

@@ -20,7 +20,7 @@ from kimibot.allowance import DailyLimits
 from kimibot.answering import DRAINING, Answering, Limits
 from kimibot.answers import ChatMessage, Delta, Retry
 from kimibot.attachments import Attachment, Contents, SharedFile
-from kimibot.conversation import Message, Remembered, Speaker, Thread
+from kimibot.conversation import Excerpt, Message, Remembered, Speaker, Thread
 from kimibot.errors import (
     AccountExhausted,
     Busy,
@@ -40,6 +40,7 @@ from kimibot.errors import (
     TooSlow,
     Unreachable,
 )
+from kimibot.history import LEFT_OUT, MISSING
 from kimibot.lease import Lease
 from kimibot.live_reply import LiveReply
 from kimibot.own_words import OwnWords
@@ -170,8 +171,10 @@ class Orders:
 class Workspace:
     channel: Channel
     said: list[Message] = field(default_factory=list)
+    is_whole: bool = True
     unreadable: SlackError | None = None
     reads: int = 0
+    asked_for: tuple[str, str] = ("", "")
     told: list[tuple[str, str]] = field(default_factory=list)
     since: float = 0.0
     external: set[str] = field(default_factory=set)
@@ -182,11 +185,12 @@ class Workspace:
     async def names(self, ids: Collection[str]) -> Mapping[str, str]:
         return {"U0ANA": "Ana"}
 
-    async def read_thread(self, thread: Thread) -> list[Message]:
+    async def read_thread(self, thread: Thread, since_ts: str, until_ts: str) -> Excerpt:
         self.reads += 1
+        self.asked_for = (since_ts, until_ts)
         if self.unreadable is not None:
             raise self.unreadable
-        return self.said
+        return Excerpt(tuple(self.said), self.is_whole, "first", 15)
 
     async def left(self, thread: Thread, turn_id: str) -> Sequence[tuple[str, str]]:
         if self.unreadable is not None:
@@ -495,10 +499,7 @@ async def test_a_file_that_is_too_long_is_told_once_below_the_answer() -> None:
 
     first, second = (len(request[1]["content"]) for request in stage.model.requests)
     assert first > second
-    assert stage.note.splitlines() == [
-        texts.OLDER_PART_LEFT_OUT,
-        "Too long to be read whole, so I read the beginning: app.log.",
-    ]
+    assert stage.note == "Too long to be read whole, so I read the beginning: app.log."
 
 
 @in_virtual_time
@@ -553,13 +554,14 @@ async def test_a_remark_after_the_gap_does_not_hide_what_was_missed_in_it() -> N
     ask = replace(ROOT, id=3, ts="1700009999.000100")
     stage = Stage(said("I see."), memory=Memory([ROOT, heard, ask]))
     stage.workspace.since = 1700005000.0
-    before = datetime.fromtimestamp(1700000100, UTC)
+    before = datetime.fromtimestamp(1700004000, UTC)
 
     ending = await stage.answer(
         replace(CLAIM, turns=(replace(TURN, ts=ask.ts),), complete_at=before)
     )
 
     assert stage.workspace.reads == 1
+    assert stage.workspace.asked_for == ("1700003400.000000", ask.ts)
     assert ending.complete_at == AT
 
 
@@ -585,6 +587,66 @@ async def test_an_unreadable_history_is_admitted_in_the_answer() -> None:
 
     assert stage.channel.bodies() == ["I guess."]
     assert stage.note == texts.HISTORY_UNREAD
+
+
+@in_virtual_time
+async def test_a_history_that_could_be_read_in_part_is_used_and_both_are_told_once() -> None:
+    ask = replace(ROOT, id=2, ts="1700000005.000100")
+    stage = Stage(said("I guess."), said("Still."), memory=Memory([ask]))
+    early = Message(THREAD, THREAD.root_ts, Speaker.PERSON, "U0BO", "It breaks.")
+    stage.workspace.said, stage.workspace.is_whole = [early], False
+    claim = replace(CLAIM, turns=(replace(TURN, ts=ask.ts),))
+
+    ending = await stage.answer(claim)
+    first_note = stage.note
+    await stage.answer(replace(claim, told=ending.told))
+
+    assert first_note == texts.history_in_part(15, "first")
+    assert ending.complete_at is None
+    read = stage.model.requests[0][1]["content"]
+    assert read.startswith(MISSING)
+    assert "It breaks." in read
+    assert stage.note == ""
+    assert MISSING not in str(stage.model.requests[1])
+
+
+@in_virtual_time
+async def test_an_older_part_that_does_not_fit_is_told_once() -> None:
+    rows = [
+        replace(ROOT, id=n, ts=f"17000000{n:02d}.000100", text="word " * 800) for n in range(10)
+    ]
+    stage = Stage(said("One."), said("Two."), memory=Memory(rows))
+    claim = replace(CLAIM, turns=(replace(TURN, ts=rows[-1].ts),))
+
+    ending = await stage.answer(claim)
+    first_note = stage.note
+    await stage.answer(replace(claim, told=ending.told))
+
+    assert first_note == texts.OLDER_PART_LEFT_OUT
+    assert stage.note == ""
+    assert all(LEFT_OUT in request[1]["content"] for request in stage.model.requests)
+
+
+@in_virtual_time
+async def test_what_a_failed_answer_could_not_tell_is_told_by_the_next() -> None:
+    stage = Stage([ServerFault()])
+    stage.workspace.unreadable = SlackError("conversations.replies", "missing_scope")
+    stage.memory.rows = [replace(ROOT, ts="1700000005.000100")]
+
+    ending = await stage.answer()
+
+    assert ending.told == frozenset()
+
+
+@in_virtual_time
+async def test_a_message_that_alone_is_too_long_is_told_by_how_much_and_not_sent_twice() -> None:
+    long = replace(ROOT, text="x" * 30_000)
+    stage = Stage([ContextTooLong()], memory=Memory([long]))
+
+    await stage.answer()
+
+    assert len(stage.model.requests) == 1
+    assert "by about 8,0" in stage.note
 
 
 @in_virtual_time

@@ -239,7 +239,7 @@ def test_a_file_is_read_below_the_message_that_it_belongs_to() -> None:
 
     said = told.messages[1]["content"]
     assert said.endswith("Why is `a[0]` slow?\n\n[attached file: app.log]\n```text\nboom\n```")
-    assert told.placed == (Placed(1, 1, said),)
+    assert told.placed == (Placed(1, 1, said, ASK.text),)
     assert told.shortened == ()
 
 
@@ -255,3 +255,10 @@ def test_files_take_a_share_of_the_budget_and_what_is_cut_is_named() -> None:
 
     assert told.shortened == ("app.log",)
     assert 1_200 < len(told.messages[1]["content"]) < 1_700
+
+
+def test_no_address_is_read_from_a_message_or_its_file() -> None:
+    told = reading(replace(with_file("Author: ana@people.invalid"), text="ask bo@people.invalid"))
+
+    assert "people.invalid" not in str(told.messages)
+    assert "Author: [e-mail address]" in told.messages[1]["content"]

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -22,7 +23,7 @@ from kimibot.errors import (
     ReplyRefused,
     SlackError,
 )
-from kimibot.pacing import Pacing
+from kimibot.pacing import Pacing, now
 
 READ_TRIES = 3
 PAGE_SIZE = 200
@@ -118,6 +119,29 @@ class WebApi:
                 continue
         await self._pacing.call(method, channel)
         return await self.call(method, **arguments)
+
+    async def read_soon(self, method: str, end: float, **arguments: Any) -> dict[str, Any]:
+        """`read` for what is not worth a long wait: until `end`, by the loop's time.
+
+        RateLimited at once where the method is held for longer, and whenever Slack says so.
+        """
+        if now() + self._pacing.held_seconds(method) > end:
+            raise RateLimited(method, self._pacing.held_seconds(method))
+        for _ in range(READ_TRIES - 1):
+            await self._slot_until(end, method)
+            try:
+                return await self.call(method, **arguments)
+            except (NotConnected, FateUnknown):
+                continue
+        await self._slot_until(end, method)
+        return await self.call(method, **arguments)
+
+    async def _slot_until(self, end: float, method: str) -> None:
+        try:
+            async with asyncio.timeout_at(end):
+                await self._pacing.call(method)
+        except TimeoutError as error:
+            raise RateLimited(method, _DEFAULT_RETRY_AFTER_SECONDS) from error
 
     async def _call(self, method: str, arguments: dict[str, Any]) -> dict[str, Any]:
         body = {name: value for name, value in arguments.items() if value is not None}

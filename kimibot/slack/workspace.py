@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from kimibot.conversation import Message, Thread, Us
-from kimibot.pacing import Pacing
-from kimibot.slack.events import read_reply
+from kimibot.conversation import Excerpt, Thread, Us
 from kimibot.slack.messages import SlackMessages
 from kimibot.slack.names import SlackNames
+from kimibot.slack.threads import SlackThreads
 from kimibot.slack.web_api import WebApi
-from kimibot.wording import is_stop
 
 
 class SlackWorkspace:
@@ -19,7 +17,6 @@ class SlackWorkspace:
     def __init__(
         self,
         web_api: WebApi,
-        pacing: Pacing,
         us: Us,
         messages: SlackMessages,
         *,
@@ -27,9 +24,8 @@ class SlackWorkspace:
         clock: Callable[[], float],
     ) -> None:
         self._web_api = web_api
-        self._pacing = pacing
-        self._us = us
         self._messages = messages
+        self._threads = SlackThreads(web_api, us)
         self._names = SlackNames(web_api, us, clock=clock)
         self.connected_since = connected_since
 
@@ -45,14 +41,10 @@ class SlackWorkspace:
         """
         return await self._names.is_external(person, team)
 
-    async def read_thread(self, thread: Thread) -> list[Message]:
-        """Everything that others have said in the thread, oldest first, but not the word that
-        stops us. Raises SlackError."""
-        replies = await self._web_api.pages(
-            "conversations.replies", "messages", channel=thread.channel, ts=thread.root_ts
-        )
-        said = [read_reply(reply, thread, self._us) for reply in replies]
-        return [message for message in said if message and not is_stop(message, self._us)]
+    async def read_thread(self, thread: Thread, since_ts: str, until_ts: str) -> Excerpt:
+        """What others have said in it after `since_ts`, or as much of it as Slack shows us soon:
+        the newest before `until_ts` first. Raises SlackError."""
+        return await self._threads.read(thread, since_ts, until_ts)
 
     async def left(self, thread: Thread, turn_id: str) -> Sequence[tuple[str, str]]:
         """The messages of a turn's reply with the text in them, oldest first. Raises SlackError."""

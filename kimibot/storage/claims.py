@@ -11,6 +11,7 @@ it match (https://www.postgresql.org/docs/current/transaction-iso.html).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from sqlalchemy import (
@@ -69,6 +70,7 @@ _TAKE = (
         threads.c.model,
         threads.c.complete_at,
         threads.c.forgotten_ts,
+        threads.c.told,
     )
 )
 _START = (
@@ -106,6 +108,7 @@ _LET_GO_AFTER_MODEL = _LET_GO.values(
     complete_at=func.coalesce(
         bindparam("complete", type_=threads.c.complete_at.type), threads.c.complete_at
     ),
+    told=bindparam("all_told", type_=threads.c.told.type),
 )
 _RENEW = (
     update(threads)
@@ -205,6 +208,7 @@ async def claim(
         model=row.model,
         complete_at=row.complete_at,
         forgotten_ts=row.forgotten_ts,
+        told=frozenset(row.told),
     )
 
 
@@ -249,6 +253,7 @@ async def keep(
     connection: AsyncConnection, held: Claim, ending: Ending, *, owner: str, lease_seconds: float
 ) -> Claim | None:
     """Ends the claim's turns; the next claim if asks came meanwhile, ClaimLost if it was taken."""
+    ending = replace(ending, told=held.told | ending.told)
     if not await _let_go(connection, held.thread_id, held.fence, ending):
         raise ClaimLost(held.turns[0].id)
     await memory.place(connection, held.thread_id, ending.placed)
@@ -307,6 +312,7 @@ async def _let_go(
         "last_provider": ending.provider,
         "last_model": ending.model,
         "last_effort": ending.effort,
+        "all_told": sorted(ending.told),
     }
     return (await connection.execute(_LET_GO_AFTER_MODEL, {**values, **last})).rowcount == 1
 

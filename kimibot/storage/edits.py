@@ -37,6 +37,7 @@ _FIND_THREAD = select(threads.c.id).where(
     threads.c.team == bindparam("in_team"),
     threads.c.channel == bindparam("in_channel"),
     threads.c.root_ts == bindparam("root"),
+    threads.c.forgotten_ts < bindparam("edited_ts"),
 )
 _RESTART = (
     update(turns)

@@ -52,6 +52,7 @@ threads = Table(
     Column("effort", AnyText, nullable=False, server_default=""),
     Column("complete_at", UtcDateTime),
     Column("forgotten_ts", SlackTs, nullable=False, server_default=""),
+    Column("told", JsonText, nullable=False, server_default="[]"),
     UniqueConstraint("team", "channel", "root_ts"),
     # A number that is given twice would let the claim on a removed thread pass for one on the new.
     sqlite_autoincrement=True,

@@ -76,6 +76,7 @@ NEEDS = {
     "chat.postMessage": "chat:write",
     "chat.update": "chat:write",
     "bots.info": "users:read",
+    "conversations.history": "channels:history",
     "conversations.info": "channels:read",
     "conversations.open": "im:write",
     "conversations.replies": "channels:history",

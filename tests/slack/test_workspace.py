@@ -29,9 +29,7 @@ async def opened() -> AsyncIterator[tuple[LocalSlack, SlackWorkspace]]:
         messages = SlackMessages(web_api, pacing)
         yield (
             slack,
-            SlackWorkspace(
-                web_api, pacing, US, messages, connected_since=lambda: 0.0, clock=lambda: 0.0
-            ),
+            SlackWorkspace(web_api, US, messages, connected_since=lambda: 0.0, clock=lambda: 0.0),
         )
 
 
@@ -68,5 +66,7 @@ async def test_an_external_person_without_a_name_is_called_one_and_nobody_stays_
         people = slack.parts.workspace.people
         people["U0STRANG1"] = replace(people["U0STRANG1"], name="", real_name="")
 
-        assert await workspace.names(["U0STRANG1"]) == {"U0STRANG1": "external user U0STRANG1"}
+        assert await workspace.names(["U0STRANG1"]) == {
+            "U0STRANG1": "external user U0STRANG1 (Acme)"
+        }
         assert await workspace.names(["U0NOBODY1"]) == {"U0NOBODY1": "U0NOBODY1"}

@@ -291,3 +291,18 @@ async def test_an_ending_without_the_model_leaves_the_last_model_known(store: St
     claim = await claimed(store, thread_id)
 
     assert (claim.provider, claim.model) == ("moonshot", "kimi-k3")
+
+
+async def test_what_a_thread_was_told_once_is_known_to_each_later_claim(store: Store) -> None:
+    thread_id = (await ask(store, 1)).thread_id
+    first = await claimed(store, thread_id)
+    await keep(store, first, replace(answered(2), told=frozenset({"unread"})))
+    await ask(store, 3)
+    second = await claimed(store, thread_id)
+    await keep(store, second, replace(answered(4), told=frozenset({"left_out"})))
+    await ask(store, 5)
+    third = await claimed(store, thread_id)
+
+    assert first.told == frozenset()
+    assert second.told == {"unread"}
+    assert third.told == {"unread", "left_out"}

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kimibot import texts
 from kimibot.sandbox.kimi import Chunk
 from kimibot.sandbox.slack import LocalSlack
 from tests.whole_way.scene import DEV, body, note, open_scene
@@ -205,3 +206,25 @@ async def test_the_model_reads_names_and_labels_and_never_an_address(tmp_path: P
         assert "monitor (app), " in read
         assert "@acme" not in str(s.kimi.requests[0].body)
         assert "people.invalid" not in str(s.kimi.requests[0].body)
+
+
+async def test_a_thread_that_slack_shows_in_part_is_answered_at_once_and_that_is_told_once(
+    tmp_path: Path,
+) -> None:
+    async with open_scene(tmp_path, slack={"clamped_history": True}) as s:
+        s.kimi.play("I guess.")
+        s.kimi.play("Still.")
+        root = await s.ask("the deploy fails since Monday", user="bo")
+        for number in range(58):
+            await s.ask(f"remark {number}", user="mei", thread=root)
+        await s.ask("@kimibot what do you think?", thread=root)
+        [first] = await s.outcome(root)
+        await s.ask("@kimibot sure?", thread=root)
+        replies = await s.outcome(root, count=2)
+
+        assert (body(first), note(first)) == ("I guess.", texts.history_in_part(15, "first"))
+        assert (body(replies[1]), note(replies[1])) == ("Still.", "")
+        read = s.kimi.requests[0].body["messages"][1]["content"]
+        assert read.startswith("[Some messages of this thread could not be read")
+        assert "the deploy fails since Monday" in read
+        assert read.endswith("what do you think?")

@@ -1,4 +1,4 @@
-"""Adds the mark of a turn that is to begin anew because its ask was edited."""
+"""Adds what a thread was told once, and the mark of a turn that is to begin anew."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ NUMBER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 def upgrade() -> None:
     op.add_column("turns", sa.Column("restart_fence", NUMBER, nullable=True))
+    told = sa.Column("told", sa.Text(), server_default="[]", nullable=False)
+    op.add_column("threads", told)
 
 
 def downgrade() -> None:
-    with op.batch_alter_table("turns") as turns:
-        turns.drop_column("restart_fence")
+    op.drop_column("threads", "told")
+    op.drop_column("turns", "restart_fence")
