@@ -174,7 +174,7 @@ def test_of_a_long_thread_the_newest_is_kept() -> None:
 
 def test_the_oldest_is_dropped_in_steps_so_that_the_beginning_stays() -> None:
     beginnings = {
-        reading(*long_thread(count), budget_tokens=3000).messages[1]["content"][:60]
+        reading(*long_thread(count), budget_tokens=3000).messages[1]["content"][:160]
         for count in range(40, 60)
     }
 
