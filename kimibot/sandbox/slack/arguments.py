@@ -14,7 +14,8 @@ from kimibot.sandbox.slack.refusals import Refused
 class Arguments:
     """What a call was given. Forms and queries carry JSON and booleans as text."""
 
-    def __init__(self, values: Mapping[str, Any]) -> None:
+    def __init__(self, values: Mapping[str, Any], *, is_json: bool = False) -> None:
+        self.is_json = is_json
         self.values = {name: value for name, value in values.items() if value is not None}
 
     def __contains__(self, name: str) -> bool:
@@ -63,7 +64,7 @@ async def read_arguments(request: web.Request) -> Arguments:
     values: dict[str, Any] = dict(request.query)
     if request.method == "POST" and request.can_read_body:
         values |= await _body(request)
-    return Arguments(values)
+    return Arguments(values, is_json=request.content_type == "application/json")
 
 
 async def _body(request: web.Request) -> dict[str, Any]:

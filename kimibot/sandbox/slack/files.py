@@ -39,6 +39,7 @@ class File:
     created: int
     mimetype: str = ""
     title: str = ""
+    snippet_type: str = ""
     is_complete: bool = True
     is_hidden: bool = False
     fault: str = ""
@@ -78,6 +79,8 @@ def guess_mimetype(name: str) -> str:
 def as_slack_file(file: File, base_url: str, team_id: str) -> dict[str, Any]:
     """The shape of https://docs.slack.dev/reference/objects/file-object."""
     mimetype = file.mimetype or guess_mimetype(file.name)
+    filetype = file.snippet_type or _filetype(file.name, mimetype)
+    is_text = bool(file.snippet_type) or _is_text(mimetype)
     fields = {
         "id": file.id,
         "created": file.created,
@@ -85,16 +88,16 @@ def as_slack_file(file: File, base_url: str, team_id: str) -> dict[str, Any]:
         "name": file.name,
         "title": file.title or file.name,
         "mimetype": mimetype,
-        "filetype": _filetype(file.name, mimetype),
-        "pretty_type": _filetype(file.name, mimetype).capitalize(),
+        "filetype": filetype,
+        "pretty_type": filetype.capitalize(),
         "user": file.owner,
         "user_team": team_id,
-        "editable": _is_text(mimetype),
+        "editable": is_text,
         "size": len(file.content),
-        "mode": "snippet" if _is_text(mimetype) else "hosted",
+        "mode": "snippet" if is_text else "hosted",
     }
     access = _access(file, f"{base_url}/files/{team_id}-{file.id}")
-    return fields | access | _preview(file, mimetype) | file.overrides
+    return fields | access | (_preview(file) if is_text else {}) | file.overrides
 
 
 def _access(file: File, address: str) -> dict[str, Any]:
@@ -126,9 +129,7 @@ def _is_text(mimetype: str) -> bool:
     return mimetype.startswith("text/") or mimetype in ("application/json", "application/xml")
 
 
-def _preview(file: File, mimetype: str) -> dict[str, Any]:
-    if not _is_text(mimetype):
-        return {}
+def _preview(file: File) -> dict[str, Any]:
     text = file.content.decode(errors="replace")
     shown = text[:FILE_PREVIEW_CHARS]
     lines = text.count("\n") + 1

@@ -99,5 +99,17 @@ REDELIVERY_SECONDS = (0.0, 60.0, 300.0)
 """A delivery counts as failed after 3 s and is made again nearly at once, a minute and five
 minutes later: https://docs.slack.dev/apis/events-api"""
 
+SNIPPET_BYTES = 1024 * 1024
+"""`snippet_too_large`: https://docs.slack.dev/reference/methods/files.getUploadURLExternal"""
+
+_TYPES_OF_TEXT = (
+    "applescript c cfm clojure coffeescript cpp csharp css csv d dart diff dockerfile erlang "
+    "fortran fsharp go groovy handlebars haskell haxe html java javascript json kotlin latex lisp "
+    "lua markdown matlab mumps objc ocaml pascal perl php pig powershell puppet python r ruby rust "
+    "sass scala scheme shell smalltalk sql swift text tsv vb vbscript velocity verilog xml yaml"
+)
+SNIPPET_TYPES = frozenset(_TYPES_OF_TEXT.split())
+"""The types of text in https://docs.slack.dev/reference/objects/file-object"""
+
 FILE_PREVIEW_CHARS = 500
 """How much of a text file its `preview` shows, roughly."""

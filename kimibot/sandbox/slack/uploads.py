@@ -7,6 +7,7 @@ from typing import Any
 
 from aiohttp import web
 
+from kimibot.sandbox.slack import limits
 from kimibot.sandbox.slack.access import channel_to_post_in
 from kimibot.sandbox.slack.arguments import Arguments
 from kimibot.sandbox.slack.chat import bot_message, note_readers
@@ -31,10 +32,20 @@ def files_info(workspace: Workspace, arguments: Arguments) -> Answer:
 
 
 def get_upload_url(workspace: Workspace, arguments: Arguments) -> Answer:
-    """https://docs.slack.dev/reference/methods/files.getUploadURLExternal."""
+    """https://docs.slack.dev/reference/methods/files.getUploadURLExternal.
+
+    It was seen to read no JSON: https://github.com/Octember/earshot/pull/10.
+    """
+    if arguments.is_json:
+        raise Refused("invalid_arguments", ["missing required field: filename"])
     name = arguments.required("filename")
-    if arguments.number("length", 0) < 1:
+    length, snippet_type = arguments.number("length", 0), arguments.text("snippet_type")
+    if length < 1:
         raise Refused("invalid_arguments", ["length must be at least 1"])
+    if snippet_type and snippet_type not in limits.SNIPPET_TYPES:
+        raise Refused("unknown_snippet_type")
+    if snippet_type and length > limits.SNIPPET_BYTES:
+        raise Refused("snippet_too_large")
     file = File(
         id=workspace.new_id("F0"),
         name=name,
@@ -42,6 +53,7 @@ def get_upload_url(workspace: Workspace, arguments: Arguments) -> Answer:
         owner=BOT.user_id,
         created=int(workspace.clock()),
         mimetype=guess_mimetype(name),
+        snippet_type=snippet_type,
         is_complete=False,
     )
     workspace.files.add(file)
