@@ -29,6 +29,7 @@ from kimibot.live_reply import LiveReply
 from kimibot.marks import Marks
 from kimibot.metrics import Sources
 from kimibot.notices import Notices
+from kimibot.open_part import AsItIs
 from kimibot.ordering import Ordering
 from kimibot.own_words import OwnWords
 from kimibot.pacing import Pacing
@@ -37,6 +38,7 @@ from kimibot.retention import Retention
 from kimibot.settings import Settings
 from kimibot.slack.announcements import SlackAnnouncements
 from kimibot.slack.app import Listeners, build_app
+from kimibot.slack.long_code import LongCode
 from kimibot.slack.parts import part, settled
 from kimibot.slack.reactions import SlackReactions
 from kimibot.slack.socket import Hearing, Socket
@@ -216,6 +218,8 @@ def _open_reply(
         messages=edges.messages,
         pacing=edges.pacing,
         splitter=_Splitter(),
+        folding=AsItIs if edges.uploads.are_refused else LongCode,
+        uploads=edges.uploads,
         sign=texts.thinking,
         on_posted=on_posted,
         sure=sure,

@@ -65,6 +65,8 @@ BUDGETS: Mapping[str, Budget] = {
     "chat.postMessage": POSTS,
     "chat.postMessage in all channels": ALL_POSTS,
     "chat.postEphemeral": TIER_4,
+    "files.completeUploadExternal": TIER_4,
+    "files.getUploadURLExternal": TIER_4,
     "reactions.remove": TIER_2,
     "users.info": TIER_4,
     "files.info": TIER_4,

@@ -129,7 +129,7 @@ class Closing:
         """We are going down: say so below what there is; the next owner goes on in place."""
         with suppress(SlackError, TimeoutError):
             async with asyncio.timeout(LAST_WORDS_SECONDS):
-                await reply.finish(attempt.text_to_keep, texts.RESTARTING)
+                await reply.leave(attempt.text_to_keep, texts.RESTARTING)
 
     async def tell_the_asker(self, attempt: Attempt, error: SlackError) -> None:
         """Slack does not take the reply: the asker hears of it in a direct message."""

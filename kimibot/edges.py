@@ -19,6 +19,7 @@ from kimibot.settings import Settings
 from kimibot.slack.files import SlackFiles, open_files
 from kimibot.slack.messages import SlackMessages
 from kimibot.slack.socket import Hearing
+from kimibot.slack.uploads import SlackUploads
 from kimibot.slack.web_api import WebApi, open_web_api
 from kimibot.starting import checked
 from kimibot.storage.engine import Database
@@ -37,6 +38,7 @@ class Edges:
     web_api: WebApi
     messages: SlackMessages
     files: SlackFiles
+    uploads: SlackUploads
     pacing: Pacing
     database: Database
     store: Store
@@ -62,6 +64,7 @@ async def open_edges(settings: Settings, pacing: Pacing, stack: AsyncExitStack) 
         web_api=web_api,
         messages=SlackMessages(web_api, pacing),
         files=files,
+        uploads=SlackUploads(web_api, pacing, us.user_id),
         pacing=pacing,
         database=database,
         store=Store(database),

@@ -1,4 +1,7 @@
-"""A growing answer as the thread sees it: the reply to one turn, from its sign to its last word."""
+"""A growing answer as the thread sees it: the reply to one turn, from its sign to its last word.
+
+Long code is folded on the way, and attached as files once all of the text is shown.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,14 @@ from contextlib import suppress
 from dataclasses import replace
 from types import TracebackType
 
+from kimibot.attaching import Attaching, Uploads
 from kimibot.conversation import Thread
 from kimibot.errors import MessageGone, SlackError
-from kimibot.open_part import Showing, Splitter
+from kimibot.open_part import AsItIs, Folding, Showing, Splitter
 from kimibot.pacing import Pacing
 from kimibot.painting import Painter
 from kimibot.reply_parts import Messages, Posted, ReplyParts, Sure
-from kimibot.views import Button
+from kimibot.views import Button, Folded
 
 LAST_TRIES_SECONDS = 600.0
 """So long the last text is tried, through 429s and lost responses, before we give up."""
@@ -27,6 +31,7 @@ class LiveReply:
     not needed of them is deleted. `on_posted` is told all parts as soon as a new one has its ts,
     `sure` is awaited right before each call, and `on_shown` is told of each text that Slack
     shows how many older ones were skipped. `stop_button` is there while the reply grows.
+    Each text has a `folding` of its own, whose files go to `uploads`.
     After the painter has failed, `show` and `finish` raise what it failed with.
     """
 
@@ -38,6 +43,8 @@ class LiveReply:
         messages: Messages,
         pacing: Pacing,
         splitter: Splitter,
+        folding: Callable[[], Folding] = AsItIs,
+        uploads: Uploads | None = None,
         sign: Callable[[float], str],
         on_posted: Posted,
         sure: Sure,
@@ -66,6 +73,17 @@ class LiveReply:
             on_shown=on_shown,
             stop_button=stop_button,
         )
+        self._attaching = Attaching(
+            thread,
+            turn_id,
+            uploads=uploads,
+            sure=sure,
+            is_taken_over=is_taken_over,
+            settle_seconds=settle_seconds,
+        )
+        self._new_folding = folding
+        self._folding = folding()
+        self._text = ""
         self._painting: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> LiveReply:
@@ -94,9 +112,8 @@ class LiveReply:
     def show(self, text: str) -> None:
         """The text has grown; it is shown when the budget allows. Returns at once."""
         self._raise_if_failed()
-        shown = self._painter.showing
-        if text != shown.text:
-            self._painter.change(Showing(text, number=shown.number + 1))
+        if text != self._text:
+            self._change(text, self._folding.grown(text), Showing())
 
     def say(self, note: str) -> None:
         """Show our own words below the text, until the text grows again. Returns at once."""
@@ -108,19 +125,53 @@ class LiveReply:
         self._painter.wait_as(sign)
 
     async def finish(self, text: str, note: str = "", *buttons: Button) -> None:
-        """Show exactly this, whatever it takes; returns when Slack has confirmed all of it.
+        """Show exactly this, whatever it takes; returns when Slack has confirmed all of it, and
+        its long code is in the thread as files, or in further parts where files are not taken.
 
         Raises SlackError when Slack refuses it, or when ten minutes were not enough.
         """
+        folding = self._new_folding()
+        folded = folding.ended(text)
+        last = Showing(note=note, buttons=buttons, is_last=True)
+        # A button may be pressed when it is shown: not before the files are there.
+        await self._paint(text, folded, replace(last, buttons=()) if folded.files else last)
+        if not await self._attaching.attach(folded.files, self._parts.ts[-1]):
+            whole = Folded(folding.unfolded(folded), folds=folded.folds)
+            await self._paint(text, whole, last)
+        elif folded.files and buttons:
+            await self._paint(text, folded, last)
+
+    async def leave(self, text: str, note: str) -> None:
+        """Show this as the last words before somebody else goes on. Raises as `finish` does."""
+        folded = self._new_folding().grown(text)
+        note = "\n".join(line for line in (folded.count, note) if line)
+        await self._paint(text, replace(folded, firm=None), Showing(note=note, is_last=True))
+
+    async def _paint(self, text: str, folded: Folded, showing: Showing) -> None:
+        self._change(text, folded, showing)
+        if self._has_painted():
+            self._painting = asyncio.create_task(self._painter.paint())
         assert self._painting is not None
-        shown = self._painter.showing
-        number = shown.number + (text != shown.text)
-        self._painter.change(Showing(text, note, buttons, is_last=True, number=number))
         try:
             async with asyncio.timeout(LAST_TRIES_SECONDS):
                 await asyncio.shield(self._painting)
         except TimeoutError as error:
             raise SlackError("chat.update", "not_shown_in_time") from error
+
+    def _change(self, text: str, folded: Folded, showing: Showing) -> None:
+        """Show this text from now on, with whatever else is to be shown."""
+        number = self._painter.showing.number + (text != self._text)
+        self._text = text
+        self._painter.change(
+            replace(
+                showing,
+                text=folded.text,
+                number=number,
+                firm=folded.firm,
+                count=folded.count,
+                folds=folded.folds,
+            )
+        )
 
     async def take_back(self, note: str) -> None:
         """Leave nothing of the reply in the thread; `note` stands there until it is deleted.
@@ -131,6 +182,13 @@ class LiveReply:
             await self.finish(self._painter.shown_text, note)
         for ts in reversed(self._parts.ts):
             await self._parts.delete(ts)
+
+    def _has_painted(self) -> bool:
+        """Whether all was shown that there was to show. What has failed stays so."""
+        painting = self._painting
+        if painting is None or not painting.done() or painting.cancelled():
+            return False
+        return painting.exception() is None
 
     def _raise_if_failed(self) -> None:
         painting = self._painting

@@ -5,7 +5,34 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from kimibot.views import Button, Cut, Part, Style
+from kimibot.views import Button, Cut, Folded, Part, Style
+
+
+class Folding(Protocol):
+    """Folds the long code of one text. The text that `grown` gives only grows too, save for what
+    is behind its `firm`."""
+
+    def grown(self, text: str) -> Folded:
+        """The text so far, which goes on from the one of the call before."""
+
+    def ended(self, text: str) -> Folded:
+        """The whole text, with the files that its long code is in."""
+
+    def unfolded(self, folded: Folded) -> str:
+        """The text that `ended` gave, and behind it the code that is in its files."""
+
+
+class AsItIs:
+    """Folds nothing."""
+
+    def grown(self, text: str) -> Folded:
+        return Folded(text)
+
+    def ended(self, text: str) -> Folded:
+        return Folded(text)
+
+    def unfolded(self, folded: Folded) -> str:
+        return folded.text
 
 
 class Splitter(Protocol):
@@ -21,13 +48,28 @@ class Splitter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Showing:
-    """What the reply is to show now. `number` counts the texts, skipped ones too."""
+    """What the reply is to show now. `number` counts the texts, skipped ones too.
+
+    The text is a folded one; what its `firm`, `count` and `folds` mean is said there.
+    """
 
     text: str = ""
     note: str = ""
     buttons: tuple[Button, ...] = ()
     is_last: bool = False
     number: int = 0
+    firm: int | None = None
+    count: str = ""
+    folds: int = 0
+
+    @property
+    def firm_to(self) -> int:
+        """Up to where a part of the text may be closed."""
+        return len(self.text) if self.firm is None else self.firm
+
+    def is_cut_at(self, shown_to: Cut) -> bool:
+        """Whether what is shown stops at code of which there is more."""
+        return bool(self.count) and shown_to.offset <= self.firm_to
 
 
 class OpenPart:
@@ -43,7 +85,7 @@ class OpenPart:
         """The part, and up to where it shows the text.
 
         A growing text is shown up to the last place where a part may end, so that the next part
-        can go on from any edit.
+        can go on from any edit. A part that would end in what may be hidden again ends before it.
         """
         key = (showing, self.start, self.style)
         if self._memo is None or self._memo[0] != key:
@@ -53,7 +95,9 @@ class OpenPart:
     def _split_off(self, showing: Showing) -> tuple[Part, Cut]:
         text, start, style = showing.text, self.start, self.style
         part = self._splitter.part(text, start, style)
-        if part.end is not None or showing.is_last:
+        if part.end is not None and part.end.offset > showing.firm_to:
+            text = text[: showing.firm_to]
+        elif part.end is not None or showing.is_last:
             return part, part.end or Cut(len(text))
         settled = self._splitter.settled(text, start, style)
         return self._splitter.part(text[: settled.offset], start, style), settled

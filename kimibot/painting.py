@@ -46,6 +46,7 @@ class _Seen:
     view: View
     shown_to: Cut
     number: int
+    folds: int
 
 
 class Painter:
@@ -72,6 +73,7 @@ class Painter:
         self._shown: View | None = None
         self._shown_to = Cut()
         self._shown_number = 0
+        self._shown_folds = 0
         self._is_shown_for_sure = True
         self._superseded_ts = ""
         self._changed = asyncio.Event()
@@ -93,8 +95,8 @@ class Painter:
             self._pressed.set()
         if showing.is_last:
             self._hurry(Urgency.LAST)
-        elif showing.text and self._wish.urgency is Urgency.SIGN:
-            self._hurry(Urgency.FIRST)
+        elif self._unseen() > 0 and self._wish.urgency is Urgency.SIGN:
+            self._hurry(Urgency.LIVE if self._shown_to.offset else Urgency.FIRST)
 
     def wait_as(self, sign: Callable[[float], str]) -> None:
         """Show this sign from now on while there is no text."""
@@ -102,7 +104,10 @@ class Painter:
         self._changed.set()
 
     async def paint(self) -> None:
-        """Post the sign, then follow the text until the last view of the last part is shown."""
+        """Post the sign, then follow the text until the last view of the last part is shown.
+
+        May be called again for a last text that goes on from the one before.
+        """
         self._started_at = now()
         with self._pacing.growing() as self._growth:
             await self._show()
@@ -139,10 +144,10 @@ class Painter:
     def _view(self) -> tuple[View, Cut | None]:
         """What the open part is to show, and where it ends if it is full."""
         showing = self.showing
-        part, _ = self._open.of(showing)
+        part, shown_to = self._open.of(showing)
         if part.end is not None:
             return View(part.body, style=self._open.style), part.end
-        note = showing.note
+        note = showing.note or (showing.count if showing.is_cut_at(shown_to) else "")
         if not part.body and not note and not showing.is_last:
             note = self._sign(now() - self._started_at)
         buttons = self._last_buttons() if showing.is_last else self._growing_buttons(part.body)
@@ -239,15 +244,19 @@ class Painter:
         return self._must_be_exact() or self._unseen() >= LIVE_PART_CHARACTERS
 
     def _may_go_on_by_post(self) -> bool:
-        """Whether the open part may stay as it is, or shows nothing but a note."""
+        """Whether the open part may stay as it is, or shows nothing but a note.
+
+        It may not while it shows code that is hidden now, or may be hidden again.
+        """
         shown = self._shown
         return (
             self._is_pressed()
             and self._is_shown_for_sure
             and self._part + 1 == len(self._parts.ts)
             and shown is not None
-            and not (shown.body and (shown.note or shown.buttons))
+            and not (shown.body and (shown.note or shown.buttons or self._is_folded_since()))
             and self._shown_to.offset < len(self.showing.text)
+            and self._shown_to.offset <= self.showing.firm_to
         )
 
     async def _go_on_by_post(self) -> None:
@@ -283,7 +292,7 @@ class Painter:
     def _to_be_seen(self) -> _Seen:
         """What a call that is made now will show."""
         _, shown_to = self._open.of(self.showing)
-        return _Seen(self._view()[0], shown_to, self.showing.number)
+        return _Seen(self._view()[0], shown_to, self.showing.number, self.showing.folds)
 
     def _confirm(self, seen: _Seen) -> None:
         """Slack shows this now."""
@@ -291,6 +300,7 @@ class Painter:
             self._on_shown(seen.number - self._shown_number - 1)
             self._shown_number = seen.number
         self._shown, self._shown_to, self._is_shown_for_sure = seen.view, seen.shown_to, True
+        self._shown_folds = seen.folds
         if seen.view.body:
             self._growth.has_shown_words()
         if not self._is_pressed():
@@ -307,12 +317,17 @@ class Painter:
     def _urgency(self) -> Urgency:
         if self._must_be_exact():
             return Urgency.LAST
-        if not self.showing.text:
+        if self._unseen() <= 0:
             return Urgency.SIGN
         return Urgency.LIVE if self._shown_to.offset else Urgency.FIRST
 
     def _unseen(self) -> int:
-        return len(self.showing.text) - self._shown_to.offset
+        shown_to = self._open.start if self._is_folded_since() else self._shown_to
+        return len(self.showing.text) - shown_to.offset
+
+    def _is_folded_since(self) -> bool:
+        """Whether what is shown has code that the text has no more."""
+        return self._shown_folds != self.showing.folds
 
     def _hurry(self, urgency: Urgency) -> None:
         """The edit that waits for its slot has become more urgent."""

@@ -139,7 +139,7 @@ class ReplyParts:
         """
         await self._count_out(ts)
         with suppress(MessageGone):
-            await self._until_answered(partial(self._delete, ts))
+            await until_answered(partial(self._delete, ts))
 
     async def drop(self, ts: str) -> None:
         """Take a part out that is in the way, or empty it where Slack lets nobody delete it."""
@@ -170,8 +170,8 @@ class ReplyParts:
         """First what should be there: it does not depend on what Slack lets us delete."""
         for ts in self._ts:
             with suppress(MessageGone):  # somebody did not want it
-                await self._until_answered(partial(self._show_again, ts))
-        for ts in await self._until_answered(self._find):
+                await until_answered(partial(self._show_again, ts))
+        for ts in await until_answered(self._find):
             if ts not in self._ts:
                 await self._take_out(ts)
 
@@ -191,13 +191,13 @@ class ReplyParts:
     async def _take_out(self, ts: str) -> None:
         """Delete it, or empty it where the workspace keeps everything."""
         try:
-            await self._until_answered(partial(self._delete, ts))
+            await until_answered(partial(self._delete, ts))
         except MessageGone:
             return
         except SlackError as error:
             log.info("part not deleted: %s", error, extra={"turn": self._turn_id})
             with suppress(SlackError):  # it is no part of the reply any more
-                await self._until_answered(partial(self._empty, ts))
+                await until_answered(partial(self._empty, ts))
 
     async def _empty(self, ts: str) -> None:
         await self._pacing.call("chat.update")
@@ -209,16 +209,17 @@ class ReplyParts:
         await self._sure()
         await self._messages.delete(self._thread, ts)
 
-    async def _until_answered(self, call: Callable[[], Awaitable[Found]]) -> Found:
-        """Try what may be done twice until Slack has answered."""
-        while True:
-            try:
-                return await call()
-            except RateLimited:
-                continue  # the method is held: the next slot comes when Slack allows it
-            except (FateUnknown, NotConnected):
-                await asyncio.sleep(PAUSE_SECONDS)
-
     async def _add(self, ts: str) -> None:
         self._ts.append(ts)
         await self._on_posted(self._ts)
+
+
+async def until_answered(call: Callable[[], Awaitable[Found]]) -> Found:
+    """Try what may be done twice until Slack has answered."""
+    while True:
+        try:
+            return await call()
+        except RateLimited:
+            continue  # the method is held: the next slot comes when Slack allows it
+        except (FateUnknown, NotConnected):
+            await asyncio.sleep(PAUSE_SECONDS)

@@ -76,6 +76,7 @@ QUESTION_EDITED = (
 )
 NOT_ANSWERED_YET = "I am still answering this. Press the button again when I am done."
 IS_FOLLOWED = "The thread has gone on since. Please ask again in a new message."
+CODE_BELOW = "_… {lines} lines in all. The whole of it is below: code {number}._"
 NOT_YOURS = "Only the person who asked can do this."
 REASONING_OFF = "Kimi's reasoning is not shown here any more."
 REASONING_GONE = "I have not kept any reasoning for this answer."
@@ -175,6 +176,16 @@ def stopped(name: str) -> str:
     """What stands below an answer that somebody stopped; without a name where it is not known."""
     name = " ".join(name.split())[:60]
     return f"Stopped by {name}." if name else STOPPED
+
+
+def code_so_far(lines: int) -> str:
+    """What stands below long code while it grows and only its beginning is shown."""
+    return f"… {lines} lines so far"
+
+
+def code_title(number: int) -> str:
+    """What the whole of long code is called in its thread."""
+    return f"Code {number}"
 
 
 def retrying(retry: Retry) -> str:

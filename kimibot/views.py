@@ -1,4 +1,4 @@
-"""What a reply shows: its parts and what stands below them, as plain values."""
+"""What a reply shows: its parts, what stands below them, and files, as plain values."""
 
 from __future__ import annotations
 
@@ -27,6 +27,31 @@ class Part:
 
     body: str
     end: Cut | None
+
+
+@dataclass(frozen=True, slots=True)
+class CodeFile:
+    """Long code that goes into the thread as a file; `number` counts those of a reply from 1."""
+
+    number: int
+    language: str
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """A text as the reply shows it, with only the beginning of its long code.
+
+    What is behind `firm` may be hidden again while the text grows; None: nothing will be. `count`
+    says how much code there is so far where the text is shown only up to there. `folds` counts the
+    blocks that are folded, and `files` has all of each once the text has ended.
+    """
+
+    text: str
+    firm: int | None = None
+    count: str = ""
+    folds: int = 0
+    files: tuple[CodeFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

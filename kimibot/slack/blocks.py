@@ -77,6 +77,17 @@ class Fence:
         is_near = _width(inner) < limit
         return is_near and len(run) >= len(self.mark) and not run.strip(self.mark[0])
 
+    def content(self, line: str) -> str:
+        """The line of code as it was meant, without what the quote or list item puts before it.
+
+        https://spec.commonmark.org/0.31.2/#fenced-code-blocks
+        """
+        inner = self._inner(line)
+        if not self.prefix or inner is None:
+            return line
+        indent = len(self.prefix.rpartition(">")[2])
+        return inner[min(indent, len(inner) - len(inner.lstrip(" \t"))) :]
+
     def holds(self, line: str) -> bool:
         """Whether the line is still in the quote or list item that the fence stands in."""
         if self.is_top_level or not line.strip():

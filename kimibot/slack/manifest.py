@@ -20,6 +20,7 @@ SCOPES: Mapping[str, str] = MappingProxyType(
         "mpim:history": "the same in group direct messages",
         "chat:write": "reply, and edit its replies while the model writes",
         "files:read": "read the files that people attach",
+        "files:write": "attach long code as files",
         "im:write": "tell the asker in a direct message where a reply is refused",
         "reactions:read": "hear the reaction with which the asker stops an answer",
         "reactions:write": "mark the asks that have to wait",

@@ -10,6 +10,7 @@ from kimibot.conversation import Thread
 from kimibot.errors import SlackError
 from kimibot.pacing import Pacing
 from kimibot.slack.inline import BREAK
+from kimibot.slack.long_code import without_our_lines
 from kimibot.slack.markdown import notification, unescape
 from kimibot.slack.own_words import own_words, without_dates
 from kimibot.slack.web_api import WebApi
@@ -126,7 +127,7 @@ def _is_of(message: Mapping[str, Any], turn_id: str) -> bool:
 def _body_of(message: Mapping[str, Any]) -> str:
     blocks = message.get("blocks") or []
     texts = [str(block.get("text")) for block in blocks if block.get("type") == "markdown"]
-    return unescape("\n\n".join(texts)).replace(BREAK, "")
+    return without_our_lines(unescape("\n\n".join(texts)).replace(BREAK, ""))
 
 
 def content(view: View) -> dict[str, Any]:

@@ -81,6 +81,8 @@ NEEDS = {
     "conversations.open": "im:write",
     "conversations.replies": "channels:history",
     "files.info": "files:read",
+    "files.completeUploadExternal": "files:write",
+    "files.getUploadURLExternal": "files:write",
     "reactions.add": "reactions:write",
     "reactions.remove": "reactions:write",
     "team.info": "team:read",
