@@ -24,9 +24,11 @@ _PING = re.compile(r"<(?=[!@#])")
 _PROSE = re.compile(
     r"(?P<autolink><(?:https?://|mailto:)[^\s<>|`]+>)"
     r"|(?P<entity>&(?=(?:lt|gt|amp|LT|GT|AMP|#0{0,6}60|#[xX]0{0,6}3[cC]);))"
+    r"|(?P<break>(?<=\S)<br ?/?>)"
     r"|(?P<angle><)"
     r"|(?P<fence>`{3,}|~{3,})"
-    r"|(?P<image>!\[(?P<alt>[^\[\]]*)\]\()"
+    r"|(?P<image>!\[(?P<alt>(?:[^\[\]]|\[[^\[\]]*\])*)\](?=[(\[]))"
+    r"|(?P<target>\]\(<(?P<address>[^\s<>|]+)>)"
     r"|(?P<badge>\[!\[(?P<name>[^\[\]]*)\]\([^()\s]*\)\]\()"
 )
 _MARK = re.compile(r"(?<!\\)(?:\*{1,3}|~~)")
@@ -131,7 +133,11 @@ def _safe(token: re.Match[str]) -> str:
     kind = token.lastgroup
     if kind in ("image", "badge"):
         name = token["alt"] if kind == "image" else token["name"]
-        return f"[{_prose(name) or _IMAGE_NAME}]("
+        return f"[{_prose(name) or _IMAGE_NAME}]" + ("(" if kind == "badge" else "")
+    if kind == "target":
+        return f"]({_prose(token['address'])}"
+    if kind == "break":
+        return " "
     if kind == "autolink":
         return token[0].replace("&lt;", "&amp;lt;").replace("&gt;", "&amp;gt;")
     if kind == "fence":

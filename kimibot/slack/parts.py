@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from kimibot.slack import tables
 from kimibot.slack.blocks import Extent, Kind, blocks, lines, opening
 from kimibot.slack.inline import BREAK
 from kimibot.slack.inner_cuts import Rank, inner_cuts
@@ -77,14 +78,21 @@ def settled(text: str, start: Cut, style: Style = Style.MARKDOWN) -> Cut:
         ledger.add(line)
     last, at = start, source.begin
     for line in lines(text, source.begin):
-        if at > source.begin and _rank(ledger, line) is not None:
+        if at > source.begin and _rank(ledger, line) is not None and not _is_head(ledger, line):
             last = Cut(at, ledger.reopening)
         if line[-1] not in "\r\n":
             return _settled_in(line, at, ledger) or last
         ledger.add(line, source.extent(at))
         at += len(line)
     is_place = at > source.begin and _rank(ledger, _ANY_LINE) is not None
+    is_place = is_place and not _is_head(ledger, "")
     return Cut(at, ledger.reopening) if is_place else last
+
+
+def _is_head(ledger: Ledger, line: str) -> bool:
+    """Whether the last line may be the head of a table, given what is there of the next one."""
+    is_text = ledger.last_kind is Kind.TEXT and "|" in ledger.last_line
+    return is_text and tables.may_become_rule(line)
 
 
 def _settled_in(line: str, at: int, ledger: Ledger) -> Cut | None:

@@ -17,6 +17,7 @@ MOST_PADDING = 600
 cell or a thousand columns do not blow up every row."""
 
 _RULE_CELL = re.compile(r":?-+:?")
+_LINE_BREAK = re.compile("<br ?/?>")
 _BAR = re.compile(r"(?<!\\)\|")
 
 
@@ -25,6 +26,11 @@ def is_rule(line: str) -> bool:
     if not set(line) <= set("|:- \t\r\n") or line.startswith((" " * 4, "\t")):
         return False
     return all(_RULE_CELL.fullmatch(cell) for cell in cells(line))
+
+
+def may_become_rule(line: str) -> bool:
+    """Whether the line, of which only the beginning may be there, can be one below a head."""
+    return set(line) <= set("|:- \t")
 
 
 def cells(line: str) -> list[str]:
@@ -42,7 +48,7 @@ def fits(lines: Sequence[str]) -> bool:
 
 def draw(lines: Sequence[str]) -> str:
     """The table (head, rule, rows) in columns, for letters of one width."""
-    rows = [[cell.replace("\\|", "|") for cell in cells(line)] for line in lines]
+    rows = [[_as_text(cell) for cell in cells(line)] for line in lines]
     widths = [0] * max(map(len, rows))
     for row in [rows[0], *rows[2:]]:
         widen(widths, row)
@@ -72,6 +78,10 @@ def _letter_width(letter: str) -> int:
     if unicodedata.category(letter) in ("Mn", "Me", "Cf"):
         return 0
     return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+
+
+def _as_text(cell: str) -> str:
+    return _LINE_BREAK.sub(" ", cell.replace("\\|", "|"))
 
 
 def _drawn(row: Sequence[str], widths: Sequence[int]) -> str:

@@ -66,7 +66,7 @@ def test_a_fence_that_has_just_been_opened_is_not_shown_yet() -> None:
 @example("> ~~~\n " + "`" * 9_000)
 def test_a_markdown_part_is_within_slacks_limits(text: str) -> None:
     for _, each in all_parts(text):
-        lines = each.body.splitlines()
+        lines = parse(each.body).elsewhere.splitlines()
         assert len(each.body.encode()) <= 9_000
         assert sum(bool(re.match(r"#{1,6} |-{3}$", line)) for line in lines) <= 40
         assert each.body or each.end is None

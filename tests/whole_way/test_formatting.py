@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from kimibot.slack.markdown import unescape
+from tests.slack.test_golden import FENCE, SAMPLES, WORD, read
 from tests.whole_way.scene import DEV, body, note, open_scene
 
 CODE = "x = a && b\nif x < y:\n    print('C:\\\\Projects\\\\*', `_~|`)  # <T> & <!channel>"
@@ -95,6 +98,20 @@ async def test_refused_blocks_lose_no_text(tmp_path: Path, code: str) -> None:
         assert all(len(reply["text"]) <= 3_900 for reply in replies)
         assert shown.count("More of it.") == 900
         assert "&lt;T&gt;" in shown
+
+
+async def test_all_samples_in_one_answer_lose_no_word_to_refused_blocks(tmp_path: Path) -> None:
+    text = "\n\n".join(read(name)[0] for name in SAMPLES)
+    async with open_scene(tmp_path) as s:
+        await s.slack.configure(rate_limits=False)
+        await s.slack.fail("chat.update", "invalid_blocks", only_with="blocks", times=None)
+        s.kimi.play(*(text[at : at + 700] for at in range(0, len(text), 700)), delay_seconds=0.5)
+        replies = await s.outcome(await s.ask("@kimibot all of it, please"))
+
+        shown = unescape("".join(reply["text"] for reply in replies))
+        assert len(replies) > 1
+        assert Counter(WORD.findall(FENCE.sub("", text))) <= Counter(WORD.findall(shown))
+        assert await s.slack.pings() == []
 
 
 @pytest.mark.parametrize(
