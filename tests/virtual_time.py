@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import selectors
 from collections.abc import Callable, Coroutine, Mapping
 from functools import wraps
@@ -58,5 +59,6 @@ def in_virtual_time(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P,
         with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
             runner.run(test(*args, **kwargs))
 
+    run.__signature__ = inspect.signature(test)  # type: ignore[attr-defined]
     del run.__wrapped__  # else the runner of async tests takes it
     return run
