@@ -233,6 +233,17 @@ def test_a_deleted_root_leaves_its_place() -> None:
     assert "Reply in thread" not in html
 
 
+def test_a_snippet_is_shown_with_its_beginning() -> None:
+    snippet = {"mode": "snippet", "title": "Code 1", "filetype": "python", "pretty_type": "Python"}
+    file = snippet | {"name": "a.py", "preview": "if a < b:\n    pass", "lines_more": 40}
+
+    html = message(text="", files=[file])
+
+    assert "Code 1" in html
+    assert "a &lt; b" in html
+    assert "40 more lines" in html
+
+
 def test_files_and_reactions_are_shown() -> None:
     html = message(
         text="x", files=[{"name": "a<b.txt"}], reactions=[{"name": "eyes", "users": ["U1", "U2"]}]

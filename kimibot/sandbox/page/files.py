@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from aiohttp import web
 
+from kimibot.sandbox.page.highlight import highlighted
 from kimibot.sandbox.slack.files import File, guess_mimetype
 from kimibot.sandbox.slack.people import Person
 from kimibot.sandbox.slack.workspace import Unknown, Workspace
@@ -17,8 +18,8 @@ _SHOWN = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
 def files_html(files: Sequence[Mapping[str, Any]], viewer: str) -> str:
-    """A link for each file; a picture is shown in it."""
-    drawn = "".join(_link(file, viewer) for file in files)
+    """A link for each file; a picture is shown in it, and below it the beginning of a snippet."""
+    drawn = "".join(_link(file, viewer) + _snippet(file) for file in files)
     return f'<div class="files">{drawn}</div>' if drawn else ""
 
 
@@ -53,11 +54,20 @@ def _may_see(workspace: Workspace, viewer: Person, file: File) -> bool:
 
 
 def _link(file: Mapping[str, Any], viewer: str) -> str:
-    name = escape(str(file.get("name") or "file"))
+    name = escape(str(file.get("title") or file.get("name") or "file"))
     address = f"/page/file/{quote(str(file.get('id')))}?as={quote(viewer)}"
     picture = f'<img src="{address}" alt="">' if file.get("mimetype") in _SHOWN else ""
     size = f'<span class="size">{_size(file.get("size"))}</span>'
     return f'<a class="file" href="{address}" target="_blank">{picture}{name}{size}</a>'
+
+
+def _snippet(file: Mapping[str, Any]) -> str:
+    if not (file.get("mode") == "snippet" and file.get("preview")):
+        return ""
+    code = highlighted(str(file["preview"]), str(file.get("filetype") or ""))
+    more = int(file.get("lines_more") or 0)
+    rest = f"<figcaption>{more} more lines</figcaption>" if more else ""
+    return f'<figure class="snippet"><pre class="plain"><code>{code}</code></pre>{rest}</figure>'
 
 
 def _size(size: Any) -> str:
