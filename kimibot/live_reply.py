@@ -124,12 +124,17 @@ class LiveReply:
         """Show this sign from now on while there is no text. Returns at once."""
         self._painter.wait_as(sign)
 
-    async def finish(self, text: str, note: str = "", *buttons: Button) -> None:
+    async def finish(
+        self, text: str, note: str = "", *buttons: Button, is_new_text: bool = False
+    ) -> None:
         """Show exactly this, whatever it takes; returns when Slack has confirmed all of it, and
         its long code is in the thread as files, or in further parts where files are not taken.
 
+        `is_new_text` says that it does not go on from what was shown, but takes its place.
         Raises SlackError when Slack refuses it, or when ten minutes were not enough.
         """
+        if is_new_text:
+            self._painter.start_over()
         folding = self._new_folding()
         folded = folding.ended(text)
         last = Showing(note=note, buttons=buttons, is_last=True)

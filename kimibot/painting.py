@@ -75,6 +75,7 @@ class Painter:
         self._shown_number = 0
         self._shown_folds = 0
         self._is_shown_for_sure = True
+        self._starts_over = False
         self._superseded_ts = ""
         self._changed = asyncio.Event()
         self._pressed = asyncio.Event()
@@ -98,6 +99,10 @@ class Painter:
         elif self._unseen() > 0 and self._wish.urgency is Urgency.SIGN:
             self._hurry(Urgency.LIVE if self._shown_to.offset else Urgency.FIRST)
 
+    def start_over(self) -> None:
+        """What is shown next does not go on from the text before, but takes its place."""
+        self._starts_over = True
+
     def wait_as(self, sign: Callable[[float], str]) -> None:
         """Show this sign from now on while there is no text."""
         self._sign = sign
@@ -120,7 +125,8 @@ class Painter:
 
     def _is_complete(self) -> bool:
         view, end = self._view()
-        return self.showing.is_last and end is None and view == self._shown
+        is_shown = self.showing.is_last and end is None and view == self._shown
+        return is_shown and not self._starts_over
 
     async def _wait_for_change(self) -> None:
         """Until there is something new to show; while there is no text, at most ten seconds."""
@@ -133,13 +139,22 @@ class Painter:
     async def _show(self) -> None:
         """Bring the open part up to date; where it is full, go on with the next."""
         while True:
+            self._go_to_the_top_if_wanted()
             await self._bring_up_to_date()
             await self._drop_superseded()
+            if self._starts_over:
+                continue
             view, end = self._view()
             if end is None:
                 return
             if view == self._shown:
                 self._go_on_in_next_part(end)
+
+    def _go_to_the_top_if_wanted(self) -> None:
+        """Not while a call is under way: what it shows is noted for the part that it is about."""
+        if self._starts_over:
+            self._starts_over = False
+            self._open.start, self._part, self._shown, self._shown_to = Cut(), 0, None, Cut()
 
     def _view(self) -> tuple[View, Cut | None]:
         """What the open part is to show, and where it ends if it is full."""
@@ -166,7 +181,7 @@ class Painter:
     async def _bring_up_to_date(self) -> None:
         """Make Slack show the open part's newest view, by an edit or, for a new part, a post."""
         pause_seconds, tries_left = 0.5, UNKNOWN_TRIES
-        while self._view()[0] != self._shown:
+        while not self._starts_over and self._view()[0] != self._shown:
             try:
                 await self._send()
             except RateLimited:
@@ -204,12 +219,14 @@ class Painter:
         if self._part == len(self._parts.ts):
             if not await self._parts.adopt():
                 await self._parts.post_slot()
-                await self._post()
+                if not self._starts_over:
+                    await self._post()
             return
         self._wish = self._next_wish()
-        if await self._edit_is_granted():
+        is_granted = await self._edit_is_granted()
+        if is_granted and not self._starts_over:
             await self._edit()
-        else:
+        elif not self._starts_over:
             await self._go_on_by_post()
 
     async def _edit_is_granted(self) -> bool:

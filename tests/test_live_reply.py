@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AsyncExitStack
 
 import pytest
 
@@ -149,6 +150,45 @@ async def test_a_long_answer_goes_on_in_further_parts_and_nothing_is_lost() -> N
     assert "".join(channel.bodies()) == text
     assert len(channel.bodies()) == 12
     assert reply.reply_ts == tuple(sorted(channel.shown))
+
+
+@in_virtual_time
+async def test_a_text_that_takes_the_place_of_another_leaves_nothing_of_it() -> None:
+    """Whatever call is under way when it comes, over whichever parts the other was spread."""
+    for wait_seconds in (0.0, 0.3, 0.5, 0.9, 1.3, 2.5, 8.0):
+        for length in (40, 130, 350):
+            await take_the_place(wait_seconds, length)
+
+
+async def take_the_place(wait_seconds: float, length: int) -> None:
+    channel = Channel(latency_seconds=0.4)
+    async with open_reply(channel) as reply:
+        for end in range(10, 260, 10):
+            reply.show("a" * end)
+            reply.say("Reading…")
+            await asyncio.sleep(0.02)
+        await asyncio.sleep(wait_seconds)
+        await reply.finish("b" * length, "", BUTTON, is_new_text=True)
+
+    assert "".join(channel.bodies()) == "b" * length
+    assert len(channel.shown) == -(-length // 100)
+    assert channel.most_at_once == 1
+
+
+@in_virtual_time
+async def test_a_text_takes_the_place_of_another_also_where_edits_are_scarce() -> None:
+    channel, pacing = Channel(), Pacing()
+    async with AsyncExitStack() as stack:
+        replies = [
+            await stack.enter_async_context(open_reply(channel, pacing=pacing)) for _ in range(30)
+        ]
+        for end in range(20, 260, 40):
+            for reply in replies:
+                reply.show("a" * end)
+            await asyncio.sleep(0.5)
+        await asyncio.gather(*(one.finish("b" * 150, is_new_text=True) for one in replies))
+
+    assert "".join(channel.bodies()) == "b" * 150 * 30
 
 
 @in_virtual_time
