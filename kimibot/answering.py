@@ -18,10 +18,11 @@ from kimibot.answers import Answer
 from kimibot.asking import Asking, Model, is_same_model, notes
 from kimibot.attempt import Attempt
 from kimibot.closing import Closing, People, has_failed_too_often
-from kimibot.conversation import Thread
+from kimibot.conversation import Remembered, Thread
 from kimibot.errors import (
     DatabaseUnavailable,
     FateUnknown,
+    GitHubError,
     KimiError,
     MessageGone,
     NotConnected,
@@ -37,9 +38,18 @@ from kimibot.live_reply import LiveReply
 from kimibot.own_words import OwnWords
 from kimibot.recalling import Recalling, Rows, Sources
 from kimibot.reply_parts import Posted, Sure
+from kimibot.reviewing import (
+    Askers,
+    FileTexts,
+    NothingToReview,
+    Reviewing,
+    Submissions,
+    cut_short,
+)
 from kimibot.stop_signal import StopRequested, StopSignal
 from kimibot.turns import (
     FOR_THE_MODEL,
+    REVIEWS,
     Claim,
     Ending,
     Stop,
@@ -54,7 +64,7 @@ DRAINING = "draining"
 """The message of the cancellation that ends a turn because the process is going down."""
 
 
-class Memory(Rows, Shelf, Protocol):
+class Memory(Rows, Shelf, FileTexts, Protocol):
     """What our rows hold of a thread. All raise DatabaseUnavailable."""
 
     async def note_reply(
@@ -63,7 +73,7 @@ class Memory(Rows, Shelf, Protocol):
         """Keep the parts posted so far. Raises ClaimLost when the thread is not ours any more."""
 
 
-class Workspace(Sources, People, Protocol):
+class Workspace(Sources, People, Askers, Protocol):
     """What Slack knows beyond our rows."""
 
     async def left(self, thread: Thread, turn_id: str) -> Sequence[tuple[str, str]]:
@@ -106,6 +116,7 @@ class Answering:
         workspace: Workspace,
         replies: Replies,
         files: Files,
+        submissions: Submissions,
         daily_tokens: DailyTokens,
         admission: Admission,
         own_words: OwnWords,
@@ -130,6 +141,15 @@ class Answering:
         self._granting = Granting(daily_tokens, limits.daily, now)
         self._asking = Asking(
             model, self._recalling, self._granting, budget_tokens=limits.budget_tokens, now=now
+        )
+        self._reviewing = Reviewing(
+            self._asking,
+            self._recalling,
+            submissions,
+            memory,
+            workspace,
+            budget_tokens=limits.budget_tokens,
+            completion_tokens=model.max_completion_tokens,
         )
         self._closing = Closing(workspace, max_ask_age_seconds=limits.max_ask_age_seconds, now=now)
         self._shows_reasoning = shows_reasoning
@@ -232,6 +252,8 @@ class Answering:
             await self._closing.deny(attempt, reply, denied.denial)
         except KimiError as error:
             await self._closing.explain(attempt, reply, error)
+        except GitHubError as error:
+            await self._closing.excuse(attempt, reply, error)
         except asyncio.CancelledError as error:
             if DRAINING in error.args:
                 await self._closing.hand_over(attempt, reply)
@@ -247,6 +269,8 @@ class Answering:
         refusal = await self._admission.admit(attempt)
         if refusal is not None:
             await self._closing.refuse(attempt, reply, refusal)
+        elif attempt.turn.kind in REVIEWS:
+            await self._review(attempt, reply)
         elif attempt.turn.kind in FOR_THE_MODEL:
             await self._answer(attempt, reply)
         else:
@@ -261,9 +285,26 @@ class Answering:
         await reply.finish(attempt.text, "\n".join(told), *buttons)
 
     async def _recall_and_ask(self, attempt: Attempt, reply: LiveReply) -> Answer:
+        return await self._asking.ask(attempt, reply, await self._recall(attempt))
+
+    async def _review(self, attempt: Attempt, reply: LiveReply) -> None:
+        """The findings have grown in the order in which they came; the report has its own."""
+        try:
+            answer = await attempt.signal.unless_requested(self._recall_and_review(attempt, reply))
+        except NothingToReview as nothing:
+            attempt.tell()
+            await reply.finish(str(nothing))
+            return
+        attempt.succeed(answer)
+        told = attempt.notes + cut_short(attempt) + await self._granting.last_words(attempt)
+        await reply.finish(attempt.text, "\n".join(told), is_new_text=True)
+
+    async def _recall_and_review(self, attempt: Attempt, reply: LiveReply) -> Answer:
+        return await self._reviewing.review(attempt, reply, await self._recall(attempt))
+
+    async def _recall(self, attempt: Attempt) -> list[Remembered]:
         remembered = await self._recalling.recall(attempt)
-        remembered = await self._fetching.fetch(attempt, remembered)
-        return await self._asking.ask(attempt, reply, remembered)
+        return await self._fetching.fetch(attempt, remembered)
 
     def _ending(self, attempt: Attempt) -> Ending:
         model = self._model

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 from typing import Protocol
 
@@ -21,6 +21,9 @@ from kimibot.turns import Claim
 
 LEFT_OUT = "left_out"
 """That the older part of the thread is too long for the model: it is told so once."""
+
+Sign = Callable[[float], str]
+"""What stands there while there is no text, after so many seconds."""
 
 
 class Model(Protocol):
@@ -126,22 +129,53 @@ class Asking:
         attempt.reading = reading
         if reading.left_out:
             attempt.tell_once(LEFT_OUT, texts.OLDER_PART_LEFT_OUT)
-        wanted_tokens = max_completion_tokens or self._model.max_completion_tokens
-        granted = await self._granting.grant(attempt, reading.messages, wanted_tokens)
-        await self._show_stream(attempt, reply, reading.messages, granted)
-        answer = attempt.assembling.finish()
-        if not attempt.text and answer.finish_reason != "content_filter":
-            raise NoText(code=answer.finish_reason or "", trace_id=answer.trace_id)
+        answer = await self.request(
+            attempt,
+            reply,
+            reading.messages,
+            on_delta=lambda _: reply.show(attempt.text),
+            max_completion_tokens=max_completion_tokens,
+        )
         attempt.notes += texts.shortened_files(reading.shortened)
         return answer
 
-    async def _show_stream(
+    async def request(
+        self,
+        attempt: Attempt,
+        reply: LiveReply,
+        messages: Sequence[ChatMessage],
+        *,
+        on_delta: Callable[[Delta], None],
+        sign: Sign = texts.thinking,
+        max_completion_tokens: int | None = None,
+    ) -> Answer:
+        """One request with as many tokens as are granted for it; its answer, which has some text.
+
+        `on_delta` shows what has come; until then there is `sign`. Raises KimiError and Denied.
+        """
+        wanted_tokens = max_completion_tokens or self._model.max_completion_tokens
+        granted = await self._granting.grant(attempt, messages, wanted_tokens)
+        async with self._sending(attempt, reply, messages, granted, sign) as deltas:
+            async for delta in deltas:
+                attempt.add(delta, self._now())
+                on_delta(delta)
+                if _is_over(delta.usage, granted):
+                    attempt.assembling.add(Delta(finish_reason="length"))
+                    break
+        answer = attempt.assembling.finish()
+        if not answer.content.strip() and answer.finish_reason != "content_filter":
+            raise NoText(code=answer.finish_reason or "", trace_id=answer.trace_id)
+        return answer
+
+    @asynccontextmanager
+    async def _sending(
         self,
         attempt: Attempt,
         reply: LiveReply,
         messages: Sequence[ChatMessage],
         max_completion_tokens: int,
-    ) -> None:
+        sign: Sign,
+    ) -> AsyncIterator[AsyncIterator[Delta]]:
         """What was refused, or never began for want of a place, has used no tokens.
 
         An endpoint that goes on beyond the limit that it was given is not listened to any longer.
@@ -150,7 +184,7 @@ class Asking:
 
         def on_wait(ahead: int) -> None:
             sent.counts = ahead == 0
-            reply.wait_as(texts.waiting(ahead))
+            reply.wait_as(texts.waiting(ahead) if ahead else sign)
 
         try:
             async with self._model.stream(
@@ -160,12 +194,7 @@ class Asking:
                 on_wait=on_wait,
             ) as deltas:
                 sent.has_begun = True
-                async for delta in deltas:
-                    attempt.add(delta, self._now())
-                    reply.show(attempt.text)
-                    if _is_over(delta.usage, max_completion_tokens):
-                        attempt.assembling.add(Delta(finish_reason="length"))
-                        break
+                yield deltas
         except KimiError as error:
             sent.counts = sent.has_begun or isinstance(error, NoFirstEvent)
             raise

@@ -27,6 +27,7 @@ class Attempt:
     reading: Reading | None = None
     spending: Spending = field(default_factory=Spending)
     cut_by: Limit | None = None
+    made: str | None = None
     earlier: Answer | None = None
     notes: list[str] = field(default_factory=list)
     outcome: Outcome = Outcome.FAILED
@@ -48,7 +49,12 @@ class Attempt:
 
     @property
     def text(self) -> str:
-        """The answer so far, as it is shown: endpoints have put blanks before the first word."""
+        """The answer so far, as it is shown: endpoints have put blanks before the first word.
+
+        Where something is `made` of what the model says, that is the answer.
+        """
+        if self.made is not None:
+            return self.made
         return self.assembling.content.lstrip()
 
     @property
@@ -118,7 +124,7 @@ class Attempt:
         self.outcome = Outcome.FAILED
         self.left_open = self._with_own_reply()
         self.error_code = error_code
-        self.answer = self.assembling.cut() if self.text else self.earlier
+        self.answer = self._cut() if self.text else self.earlier
         self.trace_id = trace_id or self._own_trace_id()
 
     def fail_without(self, spared: Collection[Turn], error_code: str) -> None:
@@ -139,7 +145,7 @@ class Attempt:
     def stop(self, stop: Stop) -> None:
         """The turn ends as it stands. What was taken out of the thread is not kept either."""
         self.outcome = Outcome.STOPPED
-        cut = self.assembling.cut() if self.text else self.earlier
+        cut = self._cut() if self.text else self.earlier
         self.answer = cut if stop.cause is StopCause.PERSON else None
         self.left_open = self._not_stopped_with_it(stop)
         self.trace_id = self._own_trace_id()
@@ -172,6 +178,12 @@ class Attempt:
             used=self.spending.used,
             day=day,
         )
+
+    def _cut(self) -> Answer:
+        cut = self.assembling.cut()
+        if self.made is None:
+            return cut
+        return replace(cut, content=self.made, raw={"role": "assistant", "content": self.made})
 
     def _not_stopped_with_it(self, stop: Stop) -> tuple[str, ...]:
         """Who stops a reply stops it for all whom it answers; a deleted ask goes alone, and so

@@ -24,6 +24,7 @@ from kimibot.conversation import Thread, Us
 from kimibot.edges import Edges, open_edges, utc_now
 from kimibot.editing import Editing
 from kimibot.errors import StorageError
+from kimibot.github.submitting import Submissions
 from kimibot.lease import LeaseTimes
 from kimibot.live_reply import LiveReply
 from kimibot.marks import Marks
@@ -49,6 +50,7 @@ from kimibot.storage.edit_store import EditStore
 from kimibot.storage.engine import Database
 from kimibot.storage.stop_store import StopStore
 from kimibot.storage.usage_store import UsageStore
+from kimibot.turns import Kind
 from kimibot.views import Button
 from kimibot.worker import Worker
 
@@ -123,6 +125,7 @@ def _answering(settings: Settings, edges: Edges) -> Answering:
         model=edges.kimi,
         workspace=workspace,
         files=edges.files,
+        submissions=Submissions(edges.github),
         replies=partial(_open_reply, edges, 2 * settings.slack_timeout_seconds),
         daily_tokens=UsageStore(edges.database),
         admission=Admission(_policy(settings), workspace),
@@ -160,7 +163,10 @@ def _app(settings: Settings, edges: Edges, worker: Worker, marks: Marks) -> Asyn
         edges.client,
         edges.us,
         listeners=Listeners(accepting.accept, editing.edited, stopping.deleted, stopping.reacted),
-        shortcuts={"ask_about": buttons.ask_about},
+        shortcuts={
+            "ask_about": partial(buttons.ask_about, kind=Kind.ABOUT),
+            "review": partial(buttons.ask_about, kind=Kind.REVIEW_MESSAGE),
+        },
         actions={
             texts.TRY_AGAIN: buttons.try_again,
             texts.CONTINUE: buttons.go_on,

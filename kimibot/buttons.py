@@ -76,14 +76,14 @@ class Buttons:
         self._wake_if_queued(await self._asks.continue_turn(turn_id, self._now()))
         return True
 
-    async def ask_about(self, shortcut: Shortcut) -> None:
-        """Queue an ask about a message, whoever wrote it, in the message's thread."""
+    async def ask_about(self, shortcut: Shortcut, *, kind: Kind) -> None:
+        """Queue an ask of a kind about a message, whoever wrote it, in the message's thread."""
         message, asker = shortcut.message, shortcut.asker
         if message is None:
             await self._whisper(shortcut.thread, asker.id, texts.NOTHING_TO_ANSWER)
             return
         accepted = await self._asks.accept(
-            message, is_ask=True, kind=Kind.ABOUT, asker=asker, now=self._now()
+            message, is_ask=True, kind=kind, asker=asker, now=self._now()
         )
         if accepted is None or accepted.turn_id is None:
             await self._whisper(shortcut.thread, asker.id, texts.ASKED_ALREADY)

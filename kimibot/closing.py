@@ -13,7 +13,16 @@ from kimibot import texts
 from kimibot.admission import Refusal
 from kimibot.allowance import Denial, Whose
 from kimibot.attempt import Attempt
-from kimibot.errors import CutOff, KimiError, SlackError, TooSlow
+from kimibot.errors import (
+    CutOff,
+    GitHubError,
+    GitHubFault,
+    GitHubLimited,
+    GitHubUnreachable,
+    KimiError,
+    SlackError,
+    TooSlow,
+)
 from kimibot.handles import continue_button
 from kimibot.live_reply import LiveReply
 from kimibot.turns import Stop, StopCause, Turn
@@ -120,6 +129,19 @@ class Closing:
         buttons += _go_on(attempt) if isinstance(error, CutOff | TooSlow) else []
         await reply.finish(attempt.text_to_keep, note.text, *buttons)
 
+    async def excuse(self, attempt: Attempt, reply: LiveReply, error: GitHubError) -> None:
+        """GitHub did not give us what is to be reviewed."""
+        attempt.fail(error.name, attempt.turn.id)
+        details: dict[str, object] = {
+            "error_code": error.name,
+            "status": error.status,
+            "detail": error.detail,
+        }
+        log.warning("github failed", extra=attempt.ids | details)
+        passes = isinstance(error, GitHubLimited | GitHubFault | GitHubUnreachable)
+        buttons = [_try_again(attempt.turn)] if passes else []
+        await reply.finish(attempt.text_to_keep, texts.github_failed(error), *buttons)
+
     async def confess(self, attempt: Attempt, reply: LiveReply) -> None:
         attempt.fail("unforeseen", attempt.turn.id)
         note = texts.with_trace(texts.UNFORESEEN, attempt.turn.id)
@@ -150,8 +172,10 @@ def _try_again(turn: Turn) -> Button:
 
 
 def _go_on(attempt: Attempt) -> list[Button]:
-    """For an answer of which something is kept to go on from."""
-    return [continue_button(attempt.turn.id)] if attempt.text and attempt.answer else []
+    """For an answer of which something is kept to go on from. What was made of the model's words
+    it can't go on with."""
+    can_go_on = attempt.text and attempt.answer and attempt.made is None
+    return [continue_button(attempt.turn.id)] if can_go_on else []
 
 
 def _log_failure(attempt: Attempt, error: KimiError) -> None:

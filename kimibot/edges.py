@@ -11,6 +11,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from kimibot.background import Background
 from kimibot.conversation import Us
+from kimibot.github.client import GitHub, open_github
 from kimibot.kimi.client import Kimi, OnError, open_kimi
 from kimibot.kimi.reading import Limits as KimiLimits
 from kimibot.metrics import Metrics
@@ -39,6 +40,7 @@ class Edges:
     messages: SlackMessages
     files: SlackFiles
     uploads: SlackUploads
+    github: GitHub
     pacing: Pacing
     database: Database
     store: Store
@@ -56,6 +58,7 @@ async def open_edges(settings: Settings, pacing: Pacing, stack: AsyncExitStack) 
     database, us = await checked(settings, client, web_api, stack)
     kimi = await stack.enter_async_context(_open_kimi(settings, metrics.kimi_failed))
     files = await stack.enter_async_context(_open_files(settings, web_api))
+    github = await stack.enter_async_context(_open_github(settings))
     background = Background()
     stack.push_async_callback(background.close, LAST_CALLS_SECONDS)
     return Edges(
@@ -65,6 +68,7 @@ async def open_edges(settings: Settings, pacing: Pacing, stack: AsyncExitStack) 
         messages=SlackMessages(web_api, pacing),
         files=files,
         uploads=SlackUploads(web_api, pacing, us.user_id),
+        github=github,
         pacing=pacing,
         database=database,
         store=Store(database),
@@ -89,6 +93,15 @@ def _open_files(settings: Settings, web_api: WebApi) -> AbstractAsyncContextMana
         settings.slack_bot_token.get_secret_value(),
         api_url=settings.slack_api_url,
         silence_seconds=settings.slack_timeout_seconds,
+    )
+
+
+def _open_github(settings: Settings) -> AbstractAsyncContextManager[GitHub]:
+    token = settings.github_token
+    return open_github(
+        api_url=settings.github_api_url,
+        token=token.get_secret_value() if token else "",
+        patterns=settings.github_repos,
     )
 
 

@@ -22,6 +22,7 @@ from pydantic.fields import FieldInfo
 from kimibot import checks, complaints, provided
 from kimibot.environment import merged, text_of_file
 from kimibot.errors import BadSettings
+from kimibot.github.access import read_patterns
 from kimibot.kimi import providers
 
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
@@ -60,6 +61,12 @@ class Settings(BaseModel):
     kimi_first_event_timeout_seconds: Seconds = Field(300, alias="KIMI_FIRST_EVENT_TIMEOUT")
     kimi_idle_timeout_seconds: Seconds = Field(300, alias="KIMI_IDLE_TIMEOUT")
     kimi_answer_timeout_seconds: Seconds = Field(900, alias="KIMI_ANSWER_TIMEOUT")
+
+    github_token: SecretStr | None = Field(None, alias="GITHUB_TOKEN")
+    github_api_url: str = Field("https://api.github.com", alias="GITHUB_API_URL")
+    github_repos: Annotated[tuple[str, ...], BeforeValidator(read_patterns)] = Field(
+        (), alias="KIMIBOT_GITHUB_REPOS"
+    )
 
     database_url: SecretStr = Field(SecretStr("sqlite:///kimibot.db"), alias="DATABASE_URL")
     host: str = Field("127.0.0.1", alias="HOST")
@@ -181,6 +188,16 @@ class Settings(BaseModel):
     @classmethod
     def _check_kimi_url(cls, url: str) -> str:
         return checks.http_url(url).removesuffix("/chat/completions")
+
+    @field_validator("github_token")
+    @classmethod
+    def _check_github_token(cls, token: SecretStr) -> SecretStr:
+        return checks.no_slack_token(token, "a token of GitHub's")
+
+    @field_validator("github_api_url")
+    @classmethod
+    def _check_github_url(cls, url: str) -> str:
+        return checks.http_url(url)
 
     @field_validator("database_url")
     @classmethod

@@ -130,6 +130,12 @@ REVIEW_IN_WORDS = "Kimi did not write this as findings with places, so it is sho
 REVIEW_ALSO = "Kimi also wrote:"
 REVIEW_READING = "Reading {files}…"
 REVIEW_READING_PART = "Reading part {part} of {of}: {files}…"
+REVIEW_OF_NOTHING = (
+    "I see no code here to review. Paste a snippet or a diff into the message that asks me, attach "
+    "a file or a patch, or name a pull request by its address on GitHub."
+)
+REVIEW_CUT = "Kimi came to its length limit before it was through: there may be more to find."
+REVIEW_ONE_CHANGE = "I review one pull request at a time, and took the first."
 PASTE_INSTEAD = "You can paste the diff here, or attach it as a file, and I review that."
 
 
@@ -151,6 +157,11 @@ def thinking(elapsed_seconds: float) -> str:
     if elapsed_seconds < 5:
         return "Thinking…"
     return f"Thinking… {round(elapsed_seconds)} s"
+
+
+def while_reading(what: str) -> Callable[[float], str]:
+    """The sign while a review has found nothing yet."""
+    return partial(_reading, what)
 
 
 def waiting(ahead: int) -> Callable[[float], str]:
@@ -313,6 +324,10 @@ def _some(names: Sequence[str]) -> str:
 
 
 _MOST_NAMES = 5
+
+
+def _reading(what: str, elapsed_seconds: float) -> str:
+    return what if elapsed_seconds < 5 else f"{what} {round(elapsed_seconds)} s"
 
 
 def _queued(ahead: int, elapsed_seconds: float) -> str:

@@ -25,7 +25,7 @@ class Outcome(StrEnum):
 class Kind(StrEnum):
     """What an ask wants. All but an ordinary one are answered alone, each in a reply of its own.
 
-    That about a message has that message's ts. One to continue has the ts of the last part of the
+    Those about a message have that message's ts. One to continue has the ts of the last part of the
     reply that was cut off: so there is at most one for each.
     """
 
@@ -39,13 +39,18 @@ class Kind(StrEnum):
     APP_LIMIT = "app_limit"
     ABOUT = "about"
     CONTINUE = "continue"
+    REVIEW = "review"
+    REVIEW_MESSAGE = "review_message"
 
 
-FOR_THE_MODEL = frozenset({Kind.ASK, Kind.SUMMARISE, Kind.ABOUT, Kind.CONTINUE})
+REVIEWS = frozenset({Kind.REVIEW, Kind.REVIEW_MESSAGE})
+"""Code is to be reviewed: with words to us, or by the menu of a message."""
+
+FOR_THE_MODEL = frozenset({Kind.ASK, Kind.SUMMARISE, Kind.ABOUT, Kind.CONTINUE, *REVIEWS})
 """The model reads and answers these; the others are between people and the bot itself."""
 
 
-PRESSED = frozenset({Kind.ABOUT, Kind.CONTINUE})
+PRESSED = frozenset({Kind.ABOUT, Kind.CONTINUE, Kind.REVIEW_MESSAGE})
 """Asked by a press, long after their ts: a word that was said in between is not about them."""
 
 

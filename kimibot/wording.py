@@ -24,6 +24,12 @@ WORDS = {word: kind for kind, words in _KINDS.items() for word in words}
 """Each is the whole message, a mention of us aside: in a sentence they mean something else."""
 
 _LONGEST_WORD = 80
+_REVIEW = re.compile(
+    r"(?:(?:please|pls|bitte|kindly|(?:can|could|would|will) you)[\s,]+)*"
+    r"(?:code[\s-]?)?(?:re-?)?review(?![\w'’-])"
+    r"(?!\s+(?:of|is|was|were|are|has|process|comments?|meetings?|means|polic\w+|guidelines?)\b)"
+)
+"""How an ask for a review begins; after the last of these words, review is something else."""
 _EMOJI = re.compile(r":[a-z0-9_+'-]{1,40}:")
 _EDGES = re.compile(r"^(?:[^\w>`]|_)+|(?:[^\w`]|_)+$")
 """What may stand around the word; not the signs of a quote and of code, which say it of others."""
@@ -45,16 +51,30 @@ def wanted_by(message: Message, us: Us) -> Kind:
     """What a message to us wants: an answer, unless it is one of our words or nothing at all."""
     if us.user_id in message.mentions and not _without_us(message.text, us).strip(" \t\n,.:!"):
         return Kind.GREETING
-    return WORDS.get(_bare(message, us), Kind.ASK)
+    kind = WORDS.get(_bare(message, us))
+    if kind is None and _asks_for_review(message, us):
+        kind = Kind.REVIEW
+    return kind or Kind.ASK
+
+
+def _asks_for_review(message: Message, us: Us) -> bool:
+    """Whether the message, or what it says to us right behind our name, begins with the word."""
+    _, _, to_us = message.text.partition(f"<@{us.user_id}>")
+    return any(
+        _REVIEW.match(_undressed(_without_us(text, us)[:_LONGEST_WORD]))
+        for text in (message.text, to_us)
+    )
 
 
 def _bare(message: Message, us: Us) -> str:
     """The message without our name and what dresses it; "" if it is too long to be a word."""
     if len(message.text) > _LONGEST_WORD:
         return ""
-    words = _EMOJI.sub(" ", _without_us(message.text, us))
-    bare = _EDGES.sub("", unicodedata.normalize("NFKC", words).casefold())
-    return " ".join(bare.split())
+    return " ".join(_undressed(_without_us(message.text, us)).split())
+
+
+def _undressed(words: str) -> str:
+    return _EDGES.sub("", unicodedata.normalize("NFKC", _EMOJI.sub(" ", words)).casefold())
 
 
 def _without_us(text: str, us: Us) -> str:

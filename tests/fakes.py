@@ -10,7 +10,16 @@ from datetime import date
 from kimibot.allowance import DailyLimits, Denial, Grant, Limit, Request, Standing, Taken, decide
 from kimibot.attachments import SharedFile, Unread
 from kimibot.conversation import Thread
-from kimibot.errors import DatabaseUnavailable, FileUnread, MessageGone, SlackError
+from kimibot.errors import (
+    DatabaseUnavailable,
+    FileUnread,
+    GitHubError,
+    MessageGone,
+    NotThere,
+    SlackError,
+)
+from kimibot.review.addresses import Address
+from kimibot.review.material import Material
 from kimibot.turns import Claim, Used
 from kimibot.views import Cut, Part, Style, View
 
@@ -144,6 +153,21 @@ class Files:
         if isinstance(found, Unread):
             raise FileUnread(found)
         return found
+
+
+@dataclass
+class Submissions:
+    """The changes on a GitHub; or why one can't be had."""
+
+    found: Material | GitHubError = field(default_factory=NotThere)
+    api_url: str = "https://api.github.com"
+    asked: list[tuple[str, bool]] = field(default_factory=list)
+
+    async def read(self, address: Address, words: str, *, is_guest: bool) -> Material:
+        self.asked.append((f"{address.full_name}#{address.number}", is_guest))
+        if isinstance(self.found, GitHubError):
+            raise self.found
+        return self.found
 
 
 @dataclass(frozen=True)

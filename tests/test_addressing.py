@@ -255,3 +255,41 @@ def test_a_message_that_merely_has_the_word_in_it_stops_nothing(text: str) -> No
 
 def test_another_bot_stops_nothing() -> None:
     assert not is_stop(replace(MESSAGE, text="stop", speaker=Speaker.APP), US)
+
+
+ASKS_FOR_A_REVIEW = (
+    """
+<@U0KIMI> review|<@U0KIMI> review this|<@U0KIMI>: Review this PR, please|<@U0KIMI> *review* it
+<@U0KIMI> please review the file|<@U0KIMI> can you review https://github.com/acme/shop/pull/7?
+<@U0KIMI> review https://github.com/acme/shop/pull/7|<@U0KIMI> code review please
+<@U0KIMI> review again|<@U0KIMI> re-review|this is new, <@U0KIMI> review it|<@U0KIMI> :eyes: review
+<@U0KIMI> review ```def f(): pass```|<@U0KIMI> could you please review acme/shop#7
+""".replace("\n", "|")
+    .strip("|")
+    .split("|")
+)
+ASKS_ABOUT_REVIEWS = (
+    """
+<@U0KIMI> what is a review?|<@U0KIMI> reviews are slow here|<@U0KIMI> who can review this?
+<@U0KIMI> review comments: what do they mean?|<@U0KIMI> the review was good|<@U0KIMI> reviewed?
+<@U0KIMI> review is a funny word|<@U0KIMI> > review this|<@U0KIMI> `review` does what?
+<@U0KIMI> explain the review|<@U0KIMI> preview this|<@U0KIMI> how do I review a pull request?
+""".replace("\n", "|")
+    .strip("|")
+    .split("|")
+)
+
+
+@pytest.mark.parametrize("text", ASKS_FOR_A_REVIEW)
+def test_what_begins_with_the_word_is_reviewed(text: str) -> None:
+    assert verdict(replace(MESSAGE, **says(text, **TO_US)), US, None, AUTO) == Wanted(Kind.REVIEW)
+
+
+@pytest.mark.parametrize("text", ASKS_ABOUT_REVIEWS)
+def test_a_question_that_speaks_of_reviews_is_an_ordinary_one(text: str) -> None:
+    assert verdict(replace(MESSAGE, **says(text, **TO_US)), US, None, AUTO) == ASK
+
+
+def test_a_follow_up_may_ask_for_a_review() -> None:
+    wanted = Wanted(Kind.REVIEW, is_follow_up=True)
+    assert verdict(replace(MESSAGE, text="review again"), US, ALONE, AUTO) == wanted

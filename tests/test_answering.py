@@ -49,7 +49,16 @@ from kimibot.reply_parts import Sure
 from kimibot.stop_signal import StopSignal
 from kimibot.turns import Claim, Ending, Outcome, Turn
 from kimibot.views import Button, View
-from tests.fakes import THREAD, Channel, DailyTokens, Files, Posted, SplitEvery, sign
+from tests.fakes import (
+    THREAD,
+    Channel,
+    DailyTokens,
+    Files,
+    Posted,
+    SplitEvery,
+    Submissions,
+    sign,
+)
 from tests.virtual_time import in_virtual_time
 
 AT = datetime(2026, 11, 30, 9, 12, tzinfo=UTC)
@@ -138,6 +147,9 @@ class Memory:
 
     async def keep_contents(self, thread_id: int, attachments: Sequence[Attachment]) -> None:
         self.read += attachments
+
+    async def attachments(self, thread_id: int) -> list[Attachment]:
+        return self.read
 
     async def note_reply(
         self, claim: Claim, turn_id: str, reply_ts: Sequence[str], shown_at: datetime
@@ -228,6 +240,7 @@ class Stage:
             model=self.model,
             workspace=self.workspace,
             files=self.files,
+            submissions=Submissions(),
             replies=partial(self._open_reply, Pacing()),
             daily_tokens=self.daily_tokens,
             admission=Admission(self.policy, self.workspace),

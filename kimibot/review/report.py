@@ -64,13 +64,9 @@ def reading(files: Sequence[FileDiff], part: int, of: int) -> str:
     return texts.REVIEW_READING_PART.format(part=part, of=of, files=named)
 
 
-def growing(findings: Sequence[Finding], sign: str, link_of: LinkOf = no_link) -> str:
-    """The findings so far, in the order in which they came, and below them the sign.
-
-    What stands in it stays as it is when more comes, but for the sign.
-    """
-    shown = [_finding(number, one, link_of) for number, one in enumerate(findings, 1)]
-    return "\n\n".join([*shown, sign])
+def growing(findings: Sequence[Finding], link_of: LinkOf = no_link) -> str:
+    """The findings so far, in the order in which they came: more of them only add to it."""
+    return "\n\n".join(_finding(number, one, link_of) for number, one in enumerate(findings, 1))
 
 
 def finished(review: Review, link_of: LinkOf = no_link) -> str:

@@ -75,9 +75,9 @@ def begin(made: Plan, heard: Heard | None = None) -> ReviewReading:
     return ReviewReading(made.evidence, heard)
 
 
-def show(heard: Heard, now: Pass, link_of: LinkOf = no_link) -> str:
-    """The review as it grows."""
-    return growing(heard.findings, now.sign, link_of)
+def show(heard: Heard, link_of: LinkOf = no_link) -> str:
+    """The review as it grows: what stands in it stays as it is when more comes."""
+    return growing(heard.findings, link_of)
 
 
 def close(

@@ -35,6 +35,7 @@ SCOPES: Mapping[str, str] = MappingProxyType(
 SHORTCUTS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "ask_about": ("Ask Kimi about this", "Kimi explains this message, or answers it"),
+        "review": ("Review with Kimi", "Kimi reviews the code or the pull request in this message"),
     }
 )
 """What stands in the menu of each message: by callback id, its name and what it does."""

@@ -64,7 +64,7 @@ class Channel:
 
 
 BOT = App("A0KIMIBOT", "B0KIMIBOT", "U0KIMIBOT", "kimibot")
-SHORTCUTS = {"ask_about": "Ask Kimi about this"}
+SHORTCUTS = {"ask_about": "Ask Kimi about this", "review": "Review with Kimi"}
 """What the bot's app has in the menu of each message: callback ids, and names."""
 
 MONITOR = App("A0MONITOR", "B0MONITOR", "U0MONITOR", "monitor")

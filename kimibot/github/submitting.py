@@ -1,0 +1,76 @@
+"""All that a review needs of a change on GitHub, in one go."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable
+from typing import TypeVar
+
+from kimibot.errors import GitHubError
+from kimibot.github.client import GitHub
+from kimibot.github.facts import Change, line_links, told
+from kimibot.review.addresses import Address
+from kimibot.review.changes import Side
+from kimibot.review.material import Material
+from kimibot.review.prompts import Subject
+
+RULES = ("REVIEW.md", ".kimibot/review.md")
+ATTRIBUTES = ".gitattributes"
+
+log = logging.getLogger(__name__)
+
+Found = TypeVar("Found")
+
+
+class Submissions:
+    """Reads changes for reviews."""
+
+    def __init__(self, github: GitHub) -> None:
+        self._github = github
+
+    @property
+    def api_url(self) -> str:
+        return self._github.api_url
+
+    async def read(self, address: Address, words: str, *, is_guest: bool) -> Material:
+        """The change, the team's rules and attributes from before it, and what was said of it.
+
+        Raises GitHubError where the change itself can't be had; without the rest it is reviewed
+        all the same.
+        """
+        change = await self._github.change(address, is_guest=is_guest)
+        diff = await self._github.diff(change)
+        comments = await _if_possible(self._github.comments(change)) or ()
+        subject = Subject(
+            words=words,
+            title=change.title,
+            description=change.description,
+            rules=await self._rules(change),
+            comments=told(comments),
+        )
+        return Material(
+            files=diff.files,
+            subject=subject,
+            attributes=await self._text(change, ATTRIBUTES),
+            missing_files=diff.missing_files,
+            link_of=line_links(self._github.web_url, change),
+        )
+
+    async def _rules(self, change: Change) -> str:
+        """As they stood before: the author of the change must not be able to make them."""
+        for path in RULES:
+            if rules := await self._text(change, path):
+                return rules
+        return ""
+
+    async def _text(self, change: Change, path: str) -> str:
+        content = await _if_possible(self._github.content(change, path, Side.OLD))
+        return (content or b"").decode("utf-8", "replace")
+
+
+async def _if_possible(asked: Awaitable[Found]) -> Found | None:
+    try:
+        return await asked
+    except GitHubError as error:
+        log.info("not read beside a change: %s", error.name)
+        return None

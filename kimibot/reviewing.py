@@ -1,0 +1,300 @@
+"""Carries a review out: takes the code in, asks pass by pass, and shows each finding that holds."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Protocol
+
+from kimibot import history, texts
+from kimibot.answers import Answer, Delta, Usage
+from kimibot.asking import Asking
+from kimibot.assembling import Assembling
+from kimibot.attachments import Attachment
+from kimibot.attempt import Attempt
+from kimibot.conversation import Remembered
+from kimibot.errors import ContextTooLong, GitHubError, NoText
+from kimibot.history import MOST_BYTES
+from kimibot.live_reply import LiveReply
+from kimibot.recalling import Recalling
+from kimibot.review import prompts, reviewing
+from kimibot.review.addresses import Address
+from kimibot.review.material import Material
+from kimibot.review.reading import Heard
+from kimibot.review.reviewing import Pass, Plan
+from kimibot.review.sources import Source, find_source, words_of
+
+REMEMBERED_SHARE = 0.5
+"""How much of what the model reads may be what was reviewed, when it is asked on."""
+
+BYTES_PER_TOKEN = 5
+"""As many as a token of our estimate may take in the body of a request, with what escapes them."""
+
+log = logging.getLogger(__name__)
+
+
+class NothingToReview(Exception):
+    """Nobody has shown any code, or none that we may look at; the text says what to do."""
+
+
+class Submissions(Protocol):
+    """The changes on GitHub."""
+
+    @property
+    def api_url(self) -> str: ...
+
+    async def read(self, address: Address, words: str, *, is_guest: bool) -> Material:
+        """A change with what is known of it. Raises GitHubError."""
+
+
+class FileTexts(Protocol):
+    """What was in the files of a thread. Raises DatabaseUnavailable."""
+
+    async def attachments(self, thread_id: int) -> list[Attachment]: ...
+
+
+class Askers(Protocol):
+    """Who asks. Neither ever fails."""
+
+    async def names(self, ids: Collection[str]) -> Mapping[str, str]: ...
+
+    async def is_external(self, person: str, team: str) -> bool: ...
+
+
+@dataclass(slots=True)
+class _Work:
+    """A review under way."""
+
+    material: Material
+    plan: Plan
+    heard: Heard
+    answers: list[Answer]
+
+
+class Reviewing:
+    """Reviews what an ask is about, within a budget of tokens to read."""
+
+    def __init__(
+        self,
+        asking: Asking,
+        recalling: Recalling,
+        submissions: Submissions,
+        file_texts: FileTexts,
+        askers: Askers,
+        *,
+        budget_tokens: int,
+        completion_tokens: int,
+    ) -> None:
+        self._asking = asking
+        self._recalling = recalling
+        self._submissions = submissions
+        self._file_texts = file_texts
+        self._askers = askers
+        self._budget_tokens = min(budget_tokens, MOST_BYTES // BYTES_PER_TOKEN)
+        self._completion_tokens = completion_tokens
+
+    async def review(
+        self, attempt: Attempt, reply: LiveReply, remembered: Sequence[Remembered]
+    ) -> Answer:
+        """The whole review, whose findings are shown as they come.
+
+        Raises NothingToReview, GitHubError, KimiError, and Denied when no more tokens may be used.
+        """
+        attempt.made = ""
+        ask = _ask(attempt, remembered)
+        material = await self._material(attempt, remembered, ask)
+        budget_tokens = self._budget_tokens
+        try:
+            return await self._carry_out(attempt, reply, remembered, material, budget_tokens)
+        except ContextTooLong:
+            half = budget_tokens // 2
+            return await self._carry_out(attempt, reply, remembered, material, half)
+
+    async def _material(
+        self, attempt: Attempt, remembered: Sequence[Remembered], ask: Remembered
+    ) -> Material:
+        files_of = await self._files(attempt, remembered)
+        source = find_source(remembered, ask.ts, self._submissions.api_url, files_of)
+        if source is None:
+            raise NothingToReview(texts.REVIEW_OF_NOTHING)
+        words = words_of(ask)
+        code = source.material(words)
+        if source.addresses:
+            try:
+                return await self._submitted(attempt, source, words)
+            except GitHubError as error:
+                if code is None:
+                    raise
+                attempt.notes.append(texts.github_failed(error))
+        if code is None:
+            raise NothingToReview(texts.elsewhere(source.foreign[0].host))
+        return code
+
+    async def _files(
+        self, attempt: Attempt, remembered: Sequence[Remembered]
+    ) -> dict[int, list[Attachment]]:
+        """The whole texts, also of what was sent to the model before."""
+        files_of: dict[int, list[Attachment]] = {}
+        if any(message.attachments for message in remembered):
+            for one in await self._file_texts.attachments(attempt.claim.thread_id):
+                files_of.setdefault(one.message_id, []).append(one)
+        return files_of
+
+    async def _submitted(self, attempt: Attempt, source: Source, words: str) -> Material:
+        turn = attempt.turn
+        is_guest = await self._askers.is_external(turn.asker, turn.asker_team)
+        material = await self._submissions.read(source.addresses[0], words, is_guest=is_guest)
+        if len(source.addresses) > 1:
+            attempt.notes.append(texts.REVIEW_ONE_CHANGE)
+        return material
+
+    async def _carry_out(
+        self,
+        attempt: Attempt,
+        reply: LiveReply,
+        remembered: Sequence[Remembered],
+        material: Material,
+        budget_tokens: int,
+    ) -> Answer:
+        """Comparing and dividing takes long for large changes, and must not keep others waiting."""
+        made = await asyncio.to_thread(_plan, material, budget_tokens)
+        work = _Work(material, made, Heard(), [])
+        await self._remember(attempt, remembered, work, budget_tokens)
+        try:
+            for one in made.passes:
+                await self._pass(attempt, reply, work, one)
+        finally:
+            attempt.made = attempt.made or work.heard.prose.strip()
+            _log(attempt, work)
+        attempt.made = reviewing.close(made, work.heard, link_of=material.link_of)
+        return _answer(attempt.made, work.answers)
+
+    async def _remember(
+        self, attempt: Attempt, remembered: Sequence[Remembered], work: _Work, budget_tokens: int
+    ) -> None:
+        """The ask goes into the thread's history with what is reviewed, so that it is known there
+        when somebody asks on."""
+        ask = _ask(attempt, remembered)
+        share = round(budget_tokens * REMEMBERED_SHARE)
+        short = await asyncio.to_thread(_plan, work.material, share)
+        names = await self._askers.names(history.named_in([replace(ask, sent=None)]))
+        said = replace(ask, text=words_of(ask))
+        sent = history.said_by(said, lambda id_: names.get(id_, id_))
+        if short.passes:
+            sent = f"{sent}\n\n{prompts.remembered(short.passes[0].messages)}"
+        placed = [
+            replace(one, sent=sent, place=None, attachments=()) if one is ask else one
+            for one in remembered
+        ]
+        attempt.reading = await self._recalling.read(attempt, placed, self._budget_tokens)
+
+    async def _pass(self, attempt: Attempt, reply: LiveReply, work: _Work, one: Pass) -> None:
+        """An answer without text gets a second try, as others do."""
+        try:
+            work.answers.append(await self._hear(attempt, reply, work, one))
+        except NoText as error:
+            doubled = self._completion_tokens * (2 if error.code == "length" else 1)
+            work.answers.append(await self._hear(attempt, reply, work, one, doubled))
+
+    async def _hear(
+        self,
+        attempt: Attempt,
+        reply: LiveReply,
+        work: _Work,
+        one: Pass,
+        completion_tokens: int | None = None,
+    ) -> Answer:
+        attempt.assembling = Assembling()
+        reading = reviewing.begin(work.plan, work.heard)
+        show = partial(self._show, attempt, reply, work, one)
+        reply.wait_as(texts.while_reading(one.sign))
+        show()
+
+        def on_delta(delta: Delta) -> None:
+            if reading.feed(delta.content):
+                show()
+
+        try:
+            return await self._asking.request(
+                attempt,
+                reply,
+                one.messages,
+                on_delta=on_delta,
+                sign=texts.while_reading(one.sign),
+                max_completion_tokens=completion_tokens,
+            )
+        finally:
+            reading.end()
+            attempt.made = reviewing.show(work.heard, work.material.link_of)
+
+    def _show(self, attempt: Attempt, reply: LiveReply, work: _Work, one: Pass) -> None:
+        attempt.made = reviewing.show(work.heard, work.material.link_of)
+        if attempt.made:
+            reply.show(attempt.made)
+            reply.say(one.sign)
+
+
+def cut_short(attempt: Attempt) -> list[str]:
+    """Why a finished review may not be all of it; a daily limit has words of its own."""
+    reason = attempt.answer.finish_reason if attempt.answer else None
+    if reason == "length" and attempt.cut_by is None:
+        return [texts.REVIEW_CUT]
+    return [texts.DECLINED] if reason == "content_filter" else []
+
+
+def _ask(attempt: Attempt, remembered: Sequence[Remembered]) -> Remembered:
+    """The message that the turn is about; one that was deleted meanwhile has nothing to review."""
+    for message in remembered:
+        if message.ts == attempt.turn.ts:
+            return message
+    raise NothingToReview(texts.REVIEW_OF_NOTHING)
+
+
+def _plan(material: Material, budget_tokens: int) -> Plan:
+    return reviewing.plan(
+        material.files,
+        material.subject,
+        context_tokens=budget_tokens,
+        attributes=material.attributes,
+        missing_files=material.missing_files,
+    )
+
+
+def _answer(report: str, answers: Sequence[Answer]) -> Answer:
+    """The report as what the model has said, with what all of its passes have used."""
+    last = answers[-1] if answers else Answer("", finish_reason="stop")
+    reasons = [one.finish_reason for one in answers if one.finish_reason != "stop"]
+    return Answer(
+        content=report,
+        finish_reason=reasons[0] if reasons else last.finish_reason,
+        usage=_sum([one.usage for one in answers if one.usage is not None]),
+        completion_id=last.completion_id,
+        trace_id=last.trace_id,
+        raw={"role": "assistant", "content": report},
+    )
+
+
+def _sum(usages: Sequence[Usage]) -> Usage | None:
+    if not usages:
+        return None
+    return Usage(
+        prompt_tokens=sum(one.prompt_tokens or 0 for one in usages),
+        completion_tokens=sum(one.completion_tokens or 0 for one in usages),
+        cached_tokens=sum(one.cached_tokens or 0 for one in usages),
+    )
+
+
+def _log(attempt: Attempt, work: _Work) -> None:
+    """How much of what Kimi has said was not true of the code."""
+    faults = sorted({one.fault.name.lower() for one in work.heard.dropped})
+    counts: dict[str, object] = {
+        "files": len(work.plan.coverage),
+        "passes": len(work.answers),
+        "findings": len(work.heard.findings),
+        "dropped": len(work.heard.dropped),
+        "faults": ", ".join(faults),
+    }
+    log.info("reviewed", extra=attempt.ids | counts)

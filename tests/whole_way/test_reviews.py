@@ -1,0 +1,256 @@
+"""Reviews in a thread: what is pasted, attached, or named by its address, over real sockets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kimibot import texts
+from kimibot.errors import GitHubLimited, NotThere
+from kimibot.sandbox.github import (
+    GITHUB_TOKEN,
+    LocalGitHub,
+    LocalPull,
+    LocalRepository,
+    Order,
+    local_github,
+)
+from tests.whole_way.scene import DEV, Scene, body, button, note, open_scene
+
+CODE = "```\ndef last(rows):\n    return rows[len(rows)]\n```"
+OLD = b"def take(rows):\n    return rows[0]\n"
+NEW = b"def take(rows):\n    return rows.pop(0)\n"
+DIFF = (
+    "```\ndiff --git a/src/rows.py b/src/rows.py\n--- a/src/rows.py\n+++ b/src/rows.py\n"
+    "@@ -1,2 +1,2 @@\n def take(rows):\n-    return rows[0]\n+    return rows.pop(0)\n```"
+)
+
+
+def finding(path: str = "snippet", line: int = 2, **fields: Any) -> str:
+    found = {"path": path, "line": line, "quote": "    return rows[len(rows)]"}
+    found |= {"severity": "critical", "title": "Reads behind the end", "why": "It always fails."}
+    return json.dumps(found | fields) + "\n"
+
+
+IN_DIFF = finding("src/rows.py", quote="    return rows.pop(0)", title="`pop` changes `rows`")
+VERDICT = '{"verdict": "Must not be merged: it fails always."}\n'
+
+
+@asynccontextmanager
+async def reviewed_scene(folder: Path, **environment: Any) -> AsyncIterator[tuple[Scene, Any]]:
+    async with local_github() as github:
+        tree = {"src/rows.py": OLD, "REVIEW.md": b"Never change what callers pass."}
+        pull = LocalPull(tree, tree | {"src/rows.py": NEW}, title="Take rows")
+        github.add(LocalRepository("acme/shop", {7: pull}))
+        secret = LocalRepository("acme/vault", {1: pull}, is_private=True)
+        github.add(secret)
+        async with open_scene(folder, GITHUB_API_URL=github.api_url, **environment) as s:
+            yield s, github
+
+
+def page_of(github: LocalGitHub, path: str) -> str:
+    return f"{github.url}/{path}"
+
+
+def request(s: Scene, number: int = -1) -> str:
+    """What the model was given to read."""
+    return str(s.kimi.requests[number].body["messages"][-1]["content"])
+
+
+async def test_pasted_code_is_reviewed_with_each_finding_at_its_line(tmp_path: Path) -> None:
+    async with open_scene(tmp_path) as s:
+        s.kimi.play(finding(line=9), VERDICT)
+        root = await s.ask(f"@kimibot review this\n{CODE}")
+        [reply] = await s.outcome(root)
+
+        assert body(reply) == (
+            "**Must not be merged: it fails always.**\n\nRead 1 of 1 file.\n\n"
+            "**1. Critical: Reads behind the end** · `snippet:2`\n"
+            "```\n    return rows[len(rows)]\n```\nIt always fails."
+        )
+        assert "    2   " in request(s)
+        assert await s.rows("SELECT kind, outcome FROM turns") == [("review", "answered")]
+        assert await s.slack.complaints() == []
+
+
+async def test_what_is_invented_is_not_shown_and_what_is_no_json_is_not_lost(
+    tmp_path: Path,
+) -> None:
+    async with open_scene(tmp_path) as s:
+        invented = finding(quote="    return rows.shift()", title="`shift` is slow")
+        s.kimi.play(invented, "{broken\n", "I like it.\n", IN_DIFF)
+        root = await s.ask(f"@kimibot please review\n{DIFF}")
+        [reply] = await s.outcome(root)
+
+        assert "shift" not in body(reply)
+        assert body(reply).startswith("**1 problem found: 1 critical.**")
+        assert "`src/rows.py:2`" in body(reply)
+        assert body(reply).endswith(f"{texts.REVIEW_ALSO}\n\n{{broken\nI like it.")
+
+
+async def test_findings_are_shown_while_it_is_read_and_stay_when_somebody_stops_it(
+    tmp_path: Path,
+) -> None:
+    async with open_scene(tmp_path) as s:
+        s.kimi.play(finding(), "{", delay_seconds=60.0)
+        root = await s.ask(f"@kimibot review this\n{CODE}")
+        [growing] = await s.reply(root, lambda r: "Reads behind" in body(r[0]))
+        await s.ask("stop", thread=root)
+        [reply] = await s.outcome(root)
+
+        assert note(growing) == "Reading `snippet`…"
+        assert body(reply).startswith(body(growing))
+        assert body(reply).endswith("It always fails.")
+        assert note(reply).startswith("Stopped")
+        assert button(reply) == ""
+
+
+async def test_a_review_of_many_parts_is_put_in_order_at_its_end(tmp_path: Path) -> None:
+    """The findings grow in the order in which they come, over several messages."""
+    code = "".join(f"value_{n} = {n}\n" for n in range(15))
+    lines = [
+        finding(line=n + 1, quote=f"value_{n} = {n}", title=f"Number {n}", why="word " * 380,
+                severity="minor" if n < 14 else "critical")
+        for n in range(15)
+    ]  # fmt: skip
+    async with open_scene(tmp_path) as s:
+        s.kimi.play(*lines, delay_seconds=2.0)
+        root = await s.ask(f"@kimibot review\n```\n{code}```")
+        replies = await s.outcome(root)
+
+        shown = "\n\n".join(map(body, replies))
+        assert len(replies) > 2
+        assert shown.startswith("**15 problems found: 1 critical, 14 minor.**")
+        assert "**1. Critical: Number 14**" in shown
+        assert [shown.count(f"Number {n}**") for n in range(15)] == [1] * 15
+        assert await s.slack.complaints() == []
+
+
+async def test_a_follow_up_knows_the_code_and_the_findings(tmp_path: Path) -> None:
+    async with reviewed_scene(tmp_path) as (s, github):
+        s.kimi.play(IN_DIFF, VERDICT)
+        root = await s.ask(f"@kimibot review {page_of(github, 'acme/shop/pull/7')}")
+        await s.outcome(root)
+        await s.ask("explain 1", thread=root)
+        await s.outcome(root, count=2)
+
+        said = s.kimi.requests[-1].body["messages"]
+        assert [one["role"] for one in said] == ["system", "user", "assistant", "user"]
+        assert "    2 +     return rows.pop(0)" in said[1]["content"]
+        assert said[2]["content"].startswith("**Must not be merged")
+        assert "**1. Critical: `pop` changes `rows`**" in said[2]["content"]
+
+
+async def test_a_pull_request_is_read_with_the_rules_of_the_team(tmp_path: Path) -> None:
+    async with reviewed_scene(tmp_path) as (s, github):
+        s.kimi.play(IN_DIFF, VERDICT)
+        root = await s.ask(f"@kimibot review {page_of(github, 'acme/shop/pull/7')}/files please")
+        [reply] = await s.outcome(root)
+
+        assert "Never change what callers pass." in request(s)
+        assert "Take rows" in request(s)
+        assert f"[`src/rows.py:2`]({github.url}/acme/shop/blob/" in body(reply)
+        assert not any(one.has_token for one in github.requests)
+
+
+@pytest.mark.parametrize(
+    ("path", "error"),
+    [("acme/vault/pull/1", NotThere()), ("acme/shop/pull/99", NotThere())],
+)
+async def test_what_can_not_be_read_is_said_with_the_way_out(
+    path: str, error: NotThere, tmp_path: Path
+) -> None:
+    async with reviewed_scene(tmp_path) as (s, github):
+        root = await s.ask(f"@kimibot review {page_of(github, path)}")
+        [reply] = await s.outcome(root)
+
+        assert note(reply) == texts.github_failed(error)
+        assert s.kimi.requests == []
+        assert await s.slack.complaints() == []
+
+
+async def test_a_rate_limit_of_github_is_said_and_can_be_tried_again(tmp_path: Path) -> None:
+    async with reviewed_scene(tmp_path) as (s, github):
+        limited = {"retry-after": "120", "x-ratelimit-remaining": "0"}
+        github.orders.append(Order("pulls/7", 403, "API rate limit exceeded", limited))
+        root = await s.ask(f"@kimibot review {page_of(github, 'acme/shop/pull/7')}")
+        [reply] = await s.outcome(root)
+        error = GitHubLimited()
+        error.retry_after_seconds = 120.0
+        assert note(reply) == texts.github_failed(error)
+
+        s.kimi.play(IN_DIFF, VERDICT)
+        assert await s.slack.click("ana", DEV, reply["ts"], texts.TRY_AGAIN)
+        await s.reply(root, lambda r: "Must not be merged" in body(r[0]))
+
+
+async def test_a_private_repository_is_read_for_members_where_it_is_named(tmp_path: Path) -> None:
+    access = {"GITHUB_TOKEN": GITHUB_TOKEN, "KIMIBOT_GITHUB_REPOS": "acme/vault"}
+    async with reviewed_scene(tmp_path, KIMIBOT_EXTERNAL_PEOPLE="on", **access) as (s, github):
+        s.kimi.play(IN_DIFF, VERDICT)
+        root = await s.ask(f"@kimibot review {page_of(github, 'acme/vault/pull/1')}")
+        [reply] = await s.outcome(root)
+        other = await s.ask(f"@kimibot review {page_of(github, 'acme/shop/pull/7')}")
+        [refused] = await s.outcome(other)
+        where = "#general"
+        guests = f"@kimibot review {page_of(github, 'acme/vault/pull/1')}"
+        third = await s.slack.say("gus", where, guests)
+        [hidden] = await s.reply(
+            third, lambda r: "trace" not in note(r[0]) and "paste" in note(r[0]), channel=where
+        )
+
+        assert "Must not be merged" in body(reply)
+        assert note(refused).startswith("I am not allowed to read this repository.")
+        assert note(hidden) == texts.github_failed(NotThere())
+        assert not any("acme/shop" in one.path for one in github.requests)
+
+
+async def test_an_address_elsewhere_is_never_asked(tmp_path: Path) -> None:
+    async with reviewed_scene(tmp_path) as (s, github):
+        root = await s.ask("@kimibot review https://gitlab.example.com/acme/shop/pull/7")
+        [reply] = await s.outcome(root)
+
+        assert body(reply) == texts.elsewhere("gitlab.example.com")
+        assert github.requests == []
+
+
+async def test_without_code_anywhere_it_says_what_to_paste(tmp_path: Path) -> None:
+    async with open_scene(tmp_path) as s:
+        root = await s.ask("@kimibot review this, please")
+        [reply] = await s.outcome(root)
+
+        assert body(reply) == texts.REVIEW_OF_NOTHING
+        assert s.kimi.requests == []
+
+
+async def test_what_was_said_before_in_the_thread_is_reviewed_with_its_files(
+    tmp_path: Path,
+) -> None:
+    patch = DIFF.strip("`").strip() + "\n"
+    async with open_scene(tmp_path) as s:
+        s.kimi.play("Hm.")
+        root = await s.slack.say(
+            "ana", DEV, "@kimibot what is this?", files=[{"name": "fix.patch", "text": patch}]
+        )
+        await s.outcome(root)
+        s.kimi.play(IN_DIFF, VERDICT)
+        await s.ask("review it", thread=root)
+        [_, reply] = await s.outcome(root, count=2)
+
+        assert "`src/rows.py:2`" in body(reply)
+
+
+async def test_anybodys_code_is_reviewed_by_the_menu_of_its_message(tmp_path: Path) -> None:
+    async with open_scene(tmp_path) as s:
+        said = await s.slack.say("bo", DEV, f"I wrote this:\n{CODE}")
+        s.kimi.play(finding(), VERDICT)
+        assert await s.slack.shortcut("ana", DEV, said, "review")
+        [reply] = await s.outcome(said)
+
+        assert "`snippet:2`" in body(reply)
+        assert await s.rows("SELECT kind, asker FROM turns") == [("review_message", "U0ANA0001")]
