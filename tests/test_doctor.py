@@ -112,12 +112,12 @@ async def test_a_missing_scope_is_named_with_what_it_is_for(
 
 
 async def test_a_scope_too_many_is_pointed_out(examine: Examine, slack: LocalSlack) -> None:
-    await slack.configure(scopes=[*SCOPES, "team:read"])
+    await slack.configure(scopes=[*SCOPES, "mpim:read"])
 
     scopes = (await examine())["scopes"]
 
     assert scopes.state is State.WARNING
-    assert "team:read" in scopes.words
+    assert "mpim:read" in scopes.words
 
 
 async def test_a_wrong_app_token_is_told_from_a_bot_token(examine: Examine) -> None:

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import (
+    AbstractAsyncContextManager,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+    suppress,
+)
 from pathlib import Path
 from uuid import uuid4
 
@@ -22,6 +28,9 @@ from kimibot.storage.urls import driver_url, is_in_memory
 READ_SECONDS = 10.0
 WRITE_SECONDS = 15.0
 MIGRATION_SECONDS = 600.0
+
+CLOSE_SECONDS = 5.0
+"""So long a transaction that is under way may take when the database is closed."""
 
 _CONNECT_SECONDS = 5.0
 _SQLITE_READERS = 4
@@ -80,11 +89,15 @@ class Database:
         self._room_for_patient = free if most_patient is None else asyncio.Semaphore(most_patient)
         self._no_wait = free
         self._on_close = on_close
+        self._under_way = 0
+        self._at_rest = asyncio.Event()
+        self._at_rest.set()
+        self._is_closed = False
 
     @asynccontextmanager
     async def reading(self, give_up_seconds: float | None = None) -> AsyncIterator[AsyncConnection]:
         """A transaction that only reads; DatabaseUnavailable after the limit, waits included."""
-        with translated():
+        with translated(), self._counted():
             async with (
                 _limit(READ_SECONDS if give_up_seconds is None else give_up_seconds),
                 self._room(give_up_seconds),
@@ -101,7 +114,7 @@ class Database:
         the statements and the commit. A commit that was given up may have been applied.
         """
         limit = WRITE_SECONDS if give_up_seconds is None else give_up_seconds
-        with translated():
+        with translated(), self._counted():
             async with (
                 _limit(limit) as deadline,
                 self._room(give_up_seconds),
@@ -120,7 +133,7 @@ class Database:
         it, and the switch works only outside a transaction
         (https://www.sqlite.org/lang_altertable.html).
         """
-        with translated():
+        with translated(), self._counted():
             async with (
                 _limit(MIGRATION_SECONDS) as deadline,
                 self._turn_to_write,
@@ -136,12 +149,32 @@ class Database:
         async with self.reading(give_up_seconds=2) as connection:
             await connection.execute(text("SELECT 1"))
 
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        if self._is_closed:
+            raise DatabaseUnavailable("it is closed")
+        self._under_way += 1
+        self._at_rest.clear()
+        try:
+            yield
+        finally:
+            self._under_way -= 1
+            if not self._under_way:
+                self._at_rest.set()
+
     def _room(self, give_up_seconds: float | None) -> AbstractAsyncContextManager[None]:
         """Who has no limit of its own leaves connections to those who have."""
         return self._room_for_patient if give_up_seconds is None else self._no_wait
 
     async def close(self) -> None:
-        """Closes all connections and lets the next process in."""
+        """Closes all connections, once what is under way has ended, and lets the next process in.
+
+        The pool would not close a connection that is given back to it afterwards.
+        """
+        self._is_closed = True
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self._at_rest.wait()
         await self._reader.dispose()
         await self._writer.dispose()
         if self._on_close is not None:

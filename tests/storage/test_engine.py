@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import warnings
 
 import pytest
 from sqlalchemy import delete, insert, select
@@ -139,3 +141,31 @@ async def test_a_row_that_breaks_a_rule_is_told_without_its_content(database: Da
     assert "hush" not in str(fault.value)
     assert fault.value.__cause__ is not None
     assert "hush" not in str(fault.value.__cause__).partition("DETAIL")[0]
+
+
+async def test_closing_waits_for_what_is_under_way_and_leaves_no_connection_open(
+    database: Database,
+) -> None:
+    begun, may_end = asyncio.Event(), asyncio.Event()
+
+    async def write() -> None:
+        async with database.writing() as connection:
+            begun.set()
+            await may_end.wait()
+            await connection.execute(insert(threads), a_thread("C1"))
+
+    writing = asyncio.create_task(write())
+    await begun.wait()
+    closing = asyncio.create_task(database.close())
+    await asyncio.sleep(0)
+    may_end.set()
+
+    await asyncio.gather(writing, closing)
+    del writing, closing
+    with warnings.catch_warnings(record=True) as left_open:
+        warnings.simplefilter("always")
+        gc.collect()
+
+    assert left_open == []
+    with pytest.raises(DatabaseUnavailable):
+        await database.ping()
