@@ -156,7 +156,7 @@ class Closing:
     async def tell_the_asker(self, attempt: Attempt, error: SlackError) -> None:
         """Slack does not take the reply: the asker hears of it in a direct message."""
         log.warning("reply refused: %s", error, extra=attempt.ids)
-        text = texts.CLOSED_THREAD.format(channel=attempt.claim.thread.channel, code=error.code)
+        text = texts.closed_thread(attempt.claim.thread.channel, error.code)
         try:
             await self._people.tell(attempt.turn.asker, text)
         except SlackError as second:

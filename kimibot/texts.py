@@ -116,10 +116,6 @@ INSTRUCTIONS = {
 }
 """What the model is told beside the thread for asks of these kinds."""
 
-CLOSED_THREAD = (
-    "I could not answer you in <#{channel}>: Slack does not let me write there ({code})."
-)
-
 REVIEW_NO_PROBLEMS = "No problems found."
 REVIEW_PROBLEMS = "{count} found: {severities}."
 REVIEW_NOTHING_READ = "There was nothing in it to review."
@@ -181,6 +177,12 @@ def too_long_by(excess_tokens: int) -> str:
         f"This message alone is too long for Kimi, by about {excess_tokens:,} tokens. "
         "Please leave out what does not matter, or ask about one part at a time."
     )
+
+
+def closed_thread(channel: str, code: str) -> str:
+    """Why there is no reply in the thread, for the asker alone, and what to do if that is known."""
+    why = _CLOSED.get(code, f"Slack does not let me write there ({code}).")
+    return f"I could not answer you in <#{channel}>: {why}"
 
 
 def stopped(name: str) -> str:
@@ -414,3 +416,13 @@ _UNREAD: dict[Unread, str] = {
     Unread.NO_TEXT: "It holds no text, perhaps only scanned pages.",
     Unread.NO_PICTURES: "I received it, but the model here does not see pictures.",
 }
+
+_NOT_A_MEMBER = "I am not a member of it. Invite me there with `/invite`, and ask again."
+_CLOSED = {
+    "not_in_channel": _NOT_A_MEMBER,
+    "channel_not_found": _NOT_A_MEMBER,
+    "is_archived": "the channel is archived.",
+    "restricted_action_read_only_channel": "nobody but its managers can write there.",
+    "restricted_action_thread_locked": "the thread is locked.",
+}
+"""By Slack's codes: https://docs.slack.dev/reference/methods/chat.postMessage"""

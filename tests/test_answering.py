@@ -744,8 +744,21 @@ async def test_a_closed_channel_is_told_to_the_asker_directly() -> None:
 
     ending = await stage.answer()
 
-    assert [user for user, _ in stage.workspace.told] == ["U0ANA"]
+    [(user, text)] = stage.workspace.told
+    assert (user, text.endswith("the channel is archived.")) == ("U0ANA", True)
     assert (ending.outcome, ending.error_code) == (Outcome.FAILED, "is_archived")
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("not_in_channel", "Invite me there with `/invite`"),
+        ("restricted_action_thread_locked", "the thread is locked"),
+        ("some_new_code", "Slack does not let me write there (some_new_code)"),
+    ],
+)
+def test_who_gets_no_reply_hears_what_to_do_or_the_code(code: str, words: str) -> None:
+    assert words in texts.closed_thread("C1", code)
 
 
 @in_virtual_time
