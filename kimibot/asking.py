@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 from typing import Protocol
 
-from kimibot import texts
+from kimibot import failures, texts
 from kimibot.answers import Answer, ChatMessage, Delta, Retry, Usage
 from kimibot.assembling import Assembling
 from kimibot.attempt import Attempt
@@ -136,7 +136,7 @@ class Asking:
             on_delta=lambda _: reply.show(attempt.text),
             max_completion_tokens=max_completion_tokens,
         )
-        attempt.notes += texts.shortened_files(reading.shortened)
+        attempt.notes += failures.shortened_files(reading.shortened)
         return answer
 
     async def request(

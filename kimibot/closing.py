@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Protocol
 
-from kimibot import texts
+from kimibot import failures, texts
 from kimibot.admission import Refusal
 from kimibot.allowance import Denial, Whose
 from kimibot.attempt import Attempt
@@ -124,7 +124,7 @@ class Closing:
         """Kimi failed: what there is of the answer stays, our words go below it."""
         attempt.fail(error.name, error.trace_id)
         _log_failure(attempt, error)
-        note = texts.failure(error, attempt.trace_id)
+        note = failures.failure(error, attempt.trace_id)
         buttons = [_try_again(attempt.turn)] if note.can_retry else []
         buttons += _go_on(attempt) if isinstance(error, CutOff | TooSlow) else []
         await reply.finish(attempt.text_to_keep, note.text, *buttons)
@@ -140,7 +140,7 @@ class Closing:
         log.warning("github failed", extra=attempt.ids | details)
         passes = isinstance(error, GitHubLimited | GitHubFault | GitHubUnreachable)
         buttons = [_try_again(attempt.turn)] if passes else []
-        await reply.finish(attempt.text_to_keep, texts.github_failed(error), *buttons)
+        await reply.finish(attempt.text_to_keep, failures.github_failed(error), *buttons)
 
     async def confess(self, attempt: Attempt, reply: LiveReply) -> None:
         attempt.fail("unforeseen", attempt.turn.id)
@@ -156,7 +156,7 @@ class Closing:
     async def tell_the_asker(self, attempt: Attempt, error: SlackError) -> None:
         """Slack does not take the reply: the asker hears of it in a direct message."""
         log.warning("reply refused: %s", error, extra=attempt.ids)
-        text = texts.closed_thread(attempt.claim.thread.channel, error.code)
+        text = failures.closed_thread(attempt.claim.thread.channel, error.code)
         try:
             await self._people.tell(attempt.turn.asker, text)
         except SlackError as second:

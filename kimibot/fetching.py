@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
-from kimibot import texts
+from kimibot import failures
 from kimibot.attachments import Attachment, Contents, SharedFile, Unread
 from kimibot.attempt import Attempt
 from kimibot.conversation import Remembered
@@ -71,7 +71,7 @@ class Fetching:
             await self._shelf.keep_contents(attempt.claim.thread_id, read)
             remembered = _with(remembered, {one.id: one for one in read})
             _log(attempt, read)
-        attempt.notes += texts.unread_files(_unread(remembered, open_ts))
+        attempt.notes += failures.unread_files(_unread(remembered, open_ts))
         return list(remembered)
 
     async def _read_all(self, waiting: Sequence[Attachment]) -> list[Attachment]:

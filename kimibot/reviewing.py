@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
-from kimibot import history, texts
+from kimibot import failures, history, texts
 from kimibot.answers import Answer, Delta, Usage
 from kimibot.asking import Asking
 from kimibot.assembling import Assembling
@@ -128,9 +128,9 @@ class Reviewing:
             except GitHubError as error:
                 if code is None:
                     raise
-                attempt.notes.append(texts.github_failed(error))
+                attempt.notes.append(failures.github_failed(error))
         if code is None:
-            raise NothingToReview(texts.elsewhere(source.foreign[0].host))
+            raise NothingToReview(failures.elsewhere(source.foreign[0].host))
         return code
 
     async def _files(

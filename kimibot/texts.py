@@ -2,38 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
 
 from kimibot.allowance import Limit, Whose
 from kimibot.answers import CUT_OFF, Retry
-from kimibot.attachments import Unread
 from kimibot.errors import (
-    AccessRefused,
-    AccountExhausted,
     Busy,
-    ContextTooLong,
-    CutOff,
-    GitHubError,
-    GitHubFault,
-    GitHubLimited,
-    GitHubUnreachable,
-    KeyRefused,
-    KimiError,
-    ModelNotFound,
-    NoFirstEvent,
-    NoText,
-    NotThere,
-    RepositoryRefused,
-    RequestRefused,
-    ServerFault,
-    TokenRefused,
-    TooLarge,
-    TooSlow,
-    Unreachable,
 )
 from kimibot.turns import Kind
 
@@ -58,10 +34,6 @@ UNFORESEEN = "Something went wrong on my side. Please try again."
 DECLINED = "Kimi declined to go on here."
 REACHED_LIMIT = (
     "The answer reached its length limit and ends here. Ask me to go on if you need the rest."
-)
-SPENT_ON_THINKING = (
-    "Kimi spent its whole budget on thinking and wrote no answer. "
-    "Please try again, or ask for something smaller."
 )
 STOPPED = "Stopped."
 NOTHING_TO_STOP = "There is nothing to stop here."
@@ -132,15 +104,6 @@ REVIEW_OF_NOTHING = (
 )
 REVIEW_CUT = "Kimi came to its length limit before it was through: there may be more to find."
 REVIEW_ONE_CHANGE = "I review one pull request at a time, and took the first."
-PASTE_INSTEAD = "You can paste the diff here, or attach it as a file, and I review that."
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """Our words below an answer or instead of one; `can_retry` puts the button there."""
-
-    text: str
-    can_retry: bool
 
 
 def reasoning_left_out(characters: int) -> str:
@@ -171,20 +134,6 @@ def history_in_part(count: int, part: str) -> str:
     return f"I could read only {which} messages of this thread: Slack showed me no more just now."
 
 
-def too_long_by(excess_tokens: int) -> str:
-    """Said when one message alone is more than Kimi may read."""
-    return (
-        f"This message alone is too long for Kimi, by about {excess_tokens:,} tokens. "
-        "Please leave out what does not matter, or ask about one part at a time."
-    )
-
-
-def closed_thread(channel: str, code: str) -> str:
-    """Why there is no reply in the thread, for the asker alone, and what to do if that is known."""
-    why = _CLOSED.get(code, f"Slack does not let me write there ({code}).")
-    return f"I could not answer you in <#{channel}>: {why}"
-
-
 def stopped(name: str) -> str:
     """What stands below an answer that somebody stopped; without a name where it is not known."""
     name = " ".join(name.split())[:60]
@@ -205,18 +154,6 @@ def retrying(retry: Retry) -> str:
     """What the reply shows while a failed try waits to be made again."""
     reason = "Kimi is busy" if retry.error_name == Busy.name else "Kimi did not answer"
     return f"{reason}; retrying ({retry.attempt} of {retry.of})…"
-
-
-def failure(error: KimiError, trace_id: str) -> Note:
-    """The text for a failure of the model's endpoint, with the id that support will ask for."""
-    text, can_retry = _FAILURES.get(type(error), (UNFORESEEN, True))
-    if isinstance(error, NoText) and error.code == "length":
-        text = SPENT_ON_THINKING
-    if isinstance(error, ContextTooLong) and error.excess_tokens:
-        text = too_long_by(error.excess_tokens)
-    limit = error.limit_seconds
-    text = text.format(in_time="in time" if limit is None else f"within {limit:g} s")
-    return Note(with_trace(text, trace_id), can_retry)
 
 
 def used_up(limit: Limit, day: date) -> str:
@@ -286,46 +223,9 @@ def app_limit(most: int) -> str:
     return f"I answer apps at most {most} times an hour in a thread. People can still ask me here."
 
 
-def github_failed(error: GitHubError) -> str:
-    """Why a change could not be read, and the way out: nothing is reviewed that was not read."""
-    text = _GITHUB_FAILURES.get(type(error), _GITHUB_FAILURES[GitHubFault])
-    if isinstance(error, AccessRefused) and error.needed:
-        text = text.replace("refused me", f"refused me; it needs: {error.needed}")
-    if isinstance(error, GitHubLimited) and error.retry_after_seconds is not None:
-        minutes = max(1, math.ceil(error.retry_after_seconds / 60))
-        text = text.replace("later", f"in {minutes} min")
-    return f"{text} {PASTE_INSTEAD}"
-
-
-def elsewhere(host: str) -> str:
-    """For an address on a host that is not the configured GitHub."""
-    return f"I read pull requests from one GitHub only, and {host} is another one. {PASTE_INSTEAD}"
-
-
-def unread_files(unread: Iterable[tuple[str, Unread]]) -> list[str]:
-    """A line for each reason, with the names of the files that were not read for it."""
-    names: dict[Unread, list[str]] = {}
-    for name, why in unread:
-        names.setdefault(why, []).append(name)
-    return [f"Not read: {_some(those)}. {_UNREAD[why]}" for why, those in names.items()]
-
-
-def shortened_files(names: Sequence[str]) -> list[str]:
-    """What of the files Kimi did not get to read."""
-    return [f"Too long to be read whole, so I read the beginning: {_some(names)}."] if names else []
-
-
 def with_trace(text: str, trace_id: str) -> str:
     """Our words and, on a line of its own, the trace id."""
     return f"{text}\ntrace: {trace_id}"
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return ", ".join(names[:_MOST_NAMES]) + more
-
-
-_MOST_NAMES = 5
 
 
 def _reading(what: str, elapsed_seconds: float) -> str:
@@ -353,76 +253,3 @@ A message that begins with `(aside)` is for the others: I read it, but don't ans
 
 **What is stored and sent:** what is said in my threads is kept in this bot's database {kept}. \
 When I am asked in a thread, what was said in it is sent to {sent_to}, and to nobody else."""
-
-_FAILURES: dict[type[KimiError], tuple[str, bool]] = {
-    KeyRefused: ("My key for Kimi was not accepted. Please tell the admin of this bot.", False),
-    AccountExhausted: (
-        "The Kimi account has run out of quota. Please tell the admin of this bot.",
-        False,
-    ),
-    Busy: ("Kimi is busy right now. Please try again in a minute.", True),
-    ServerFault: ("Kimi had a fault on its side. Please try again.", True),
-    RequestRefused: (
-        "Kimi refused the request as it was. Please tell the admin of this bot.",
-        False,
-    ),
-    ContextTooLong: (
-        "This thread is too long for Kimi, even without its older part. "
-        "Please start a new thread with what matters.",
-        False,
-    ),
-    ModelNotFound: (
-        "The configured Kimi model is not available. Please tell the admin of this bot.",
-        False,
-    ),
-    Unreachable: ("Kimi can't be reached right now. Please try again in a minute.", True),
-    NoFirstEvent: ("Kimi did not begin to answer {in_time}. Please try again.", True),
-    CutOff: ("The answer was cut off here. Please try again.", True),
-    TooSlow: ("The answer was not complete {in_time} and ends here. Please try again.", True),
-    NoText: ("Kimi gave no answer to this. Please try again, or ask in other words.", True),
-}
-
-_GITHUB_FAILURES: dict[type[GitHubError], str] = {
-    RepositoryRefused: "I am not allowed to read this repository.",
-    NotThere: "I can't read this: it is not there, or it is private and I have no access.",
-    TokenRefused: "My GitHub token was not accepted. Please tell the admin of this bot.",
-    AccessRefused: "GitHub refused me. Please tell the admin of this bot.",
-    GitHubLimited: "GitHub does not answer me any more for now. Please try again later.",
-    TooLarge: "This is more than GitHub hands out.",
-    GitHubFault: "GitHub had a fault on its side. Please try again.",
-    GitHubUnreachable: "GitHub can't be reached right now. Please try again in a minute.",
-}
-
-_UNREAD: dict[Unread, str] = {
-    Unread.TOO_MANY: "I read at most 8 files at once.",
-    Unread.TOO_LARGE: "I read files of up to 20 MB, and pictures of up to 40 megapixels.",
-    Unread.NO_SCOPE: (
-        "This app lacks the scope `files:read`: its admin has to add it and install the app again."
-    ),
-    Unread.SIGN_IN: (
-        "Slack asked me to sign in instead of giving me the file. Please tell the admin of this "
-        "bot: the app may have to be installed again with the scope `files:read`."
-    ),
-    Unread.NO_ACCESS: "Slack does not let me see it.",
-    Unread.GONE: "Slack does not have it any more.",
-    Unread.HIDDEN: "Slack hides it: the workspace has reached its limit.",
-    Unread.ELSEWHERE: "I read only files that are stored in Slack.",
-    Unread.TOO_SLOW: "It took too long.",
-    Unread.UNREACHABLE: "Slack did not give it to me. Please share it again.",
-    Unread.UNKNOWN_KIND: "I read text, code, PDF and pictures only.",
-    Unread.EMPTY: "There is nothing in it.",
-    Unread.LOCKED: "It is locked with a password.",
-    Unread.BROKEN: "It seems to be damaged.",
-    Unread.NO_TEXT: "It holds no text, perhaps only scanned pages.",
-    Unread.NO_PICTURES: "I received it, but the model here does not see pictures.",
-}
-
-_NOT_A_MEMBER = "I am not a member of it. Invite me there with `/invite`, and ask again."
-_CLOSED = {
-    "not_in_channel": _NOT_A_MEMBER,
-    "channel_not_found": _NOT_A_MEMBER,
-    "is_archived": "the channel is archived.",
-    "restricted_action_read_only_channel": "nobody but its managers can write there.",
-    "restricted_action_thread_locked": "the thread is locked.",
-}
-"""By Slack's codes: https://docs.slack.dev/reference/methods/chat.postMessage"""

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from kimibot import texts
+from kimibot import failures, texts
 from kimibot.addressing import Policy
 from kimibot.admission import Admission
 from kimibot.allowance import DailyLimits
@@ -455,7 +455,7 @@ async def test_thinking_that_eats_the_doubled_budget_too_is_told() -> None:
 
     await stage.answer()
 
-    assert texts.SPENT_ON_THINKING in stage.note
+    assert failures.SPENT_ON_THINKING in stage.note
     assert stage.has_button
 
 
@@ -758,7 +758,7 @@ async def test_a_closed_channel_is_told_to_the_asker_directly() -> None:
     ],
 )
 def test_who_gets_no_reply_hears_what_to_do_or_the_code(code: str, words: str) -> None:
-    assert words in texts.closed_thread("C1", code)
+    assert words in failures.closed_thread("C1", code)
 
 
 @in_virtual_time

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kimibot import texts
+from kimibot import failures, texts
 from kimibot.cli import main
 from kimibot.kimi.providers import PROVIDERS
 from kimibot.metrics import Metrics, Sources
@@ -161,7 +161,8 @@ def test_it_names_every_scope_and_event_and_no_other() -> None:
 
 
 def test_the_failures_it_shows_are_in_the_words_of_the_bot() -> None:
-    source = Path(texts.__file__).read_text(encoding="utf-8")
+    files = [Path(str(room.__file__)) for room in (texts, failures)]
+    source = "".join(file.read_text(encoding="utf-8") for file in files)
     words = re.sub(r'"\s+"', "", source)
 
     for shown, _, _ in rows(section("When something fails")):

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from kimibot import texts
+from kimibot import failures
 from kimibot.errors import (
     AccessRefused,
     GitHubError,
@@ -79,7 +79,7 @@ def test_a_refusal_says_what_it_needs(headers: dict[str, str], message: str, nee
 
     assert isinstance(error, AccessRefused)
     assert error.needed == needed
-    assert needed in texts.github_failed(error)
+    assert needed in failures.github_failed(error)
 
 
 @pytest.mark.parametrize(
@@ -98,11 +98,11 @@ def test_a_limit_says_how_long_it_lasts_by_the_clock_of_github(
 
     assert isinstance(error, GitHubLimited)
     assert error.retry_after_seconds == seconds
-    assert f"try again {words}." in texts.github_failed(error)
+    assert f"try again {words}." in failures.github_failed(error)
 
 
 def test_every_failure_offers_the_way_out_and_none_claims_that_it_is_absent() -> None:
     for kind in GitHubError.__subclasses__():
-        assert texts.github_failed(kind("x")).endswith(texts.PASTE_INSTEAD)
-    assert "or it is private" in texts.github_failed(NotThere("x"))
-    assert "git.example.com" in texts.elsewhere("git.example.com")
+        assert failures.github_failed(kind("x")).endswith(failures.PASTE_INSTEAD)
+    assert "or it is private" in failures.github_failed(NotThere("x"))
+    assert "git.example.com" in failures.elsewhere("git.example.com")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kimibot import texts
+from kimibot import failures, texts
 from kimibot.errors import GitHubLimited, NotThere
 from kimibot.sandbox.github import (
     GITHUB_TOKEN,
@@ -169,7 +169,7 @@ async def test_what_can_not_be_read_is_said_with_the_way_out(
         root = await s.ask(f"@kimibot review {page_of(github, path)}")
         [reply] = await s.outcome(root)
 
-        assert note(reply) == texts.github_failed(error)
+        assert note(reply) == failures.github_failed(error)
         assert s.kimi.requests == []
         assert await s.slack.complaints() == []
 
@@ -182,7 +182,7 @@ async def test_a_rate_limit_of_github_is_said_and_can_be_tried_again(tmp_path: P
         [reply] = await s.outcome(root)
         error = GitHubLimited()
         error.retry_after_seconds = 120.0
-        assert note(reply) == texts.github_failed(error)
+        assert note(reply) == failures.github_failed(error)
 
         s.kimi.play(IN_DIFF, VERDICT)
         assert await s.slack.click("ana", DEV, reply["ts"], texts.TRY_AGAIN)
@@ -206,7 +206,7 @@ async def test_a_private_repository_is_read_for_members_where_it_is_named(tmp_pa
 
         assert "Must not be merged" in body(reply)
         assert note(refused).startswith("I am not allowed to read this repository.")
-        assert note(hidden) == texts.github_failed(NotThere())
+        assert note(hidden) == failures.github_failed(NotThere())
         assert not any("acme/shop" in one.path for one in github.requests)
 
 
@@ -215,7 +215,7 @@ async def test_an_address_elsewhere_is_never_asked(tmp_path: Path) -> None:
         root = await s.ask("@kimibot review https://gitlab.example.com/acme/shop/pull/7")
         [reply] = await s.outcome(root)
 
-        assert body(reply) == texts.elsewhere("gitlab.example.com")
+        assert body(reply) == failures.elsewhere("gitlab.example.com")
         assert github.requests == []
 
 
