@@ -40,7 +40,7 @@ from kimibot.recalling import Recalling, Rows, Sources
 from kimibot.reply_parts import Posted, Sure
 from kimibot.reviewing import (
     Askers,
-    FileTexts,
+    Kept,
     NothingToReview,
     Reviewing,
     Submissions,
@@ -64,7 +64,7 @@ DRAINING = "draining"
 """The message of the cancellation that ends a turn because the process is going down."""
 
 
-class Memory(Rows, Shelf, FileTexts, Protocol):
+class Memory(Rows, Shelf, Kept, Protocol):
     """What our rows hold of a thread. All raise DatabaseUnavailable."""
 
     async def note_reply(

@@ -67,6 +67,7 @@ class Delta:
 class Answer:
     """The whole of what the model said.
 
+    `review` is what it has found where it is a review, as it is stored.
     `finish_reason` is None when the stream ended before the model did. `raw` is the assistant
     message as it goes back to the model: content, reasoning and tool calls as they were received.
     """
@@ -79,6 +80,7 @@ class Answer:
     completion_id: str = ""
     trace_id: str = ""
     raw: ChatMessage = field(default_factory=dict)
+    review: Mapping[str, Any] | None = None
 
 
 def reasoning_in(raw: ChatMessage) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 from kimibot import failures, history, texts
 from kimibot.answers import Answer, Delta, Usage
@@ -22,9 +22,11 @@ from kimibot.live_reply import LiveReply
 from kimibot.recalling import Recalling
 from kimibot.review import prompts, reviewing
 from kimibot.review.addresses import Address
+from kimibot.review.findings import Finding
 from kimibot.review.material import Material
 from kimibot.review.reading import Heard
-from kimibot.review.reviewing import Pass, Plan
+from kimibot.review.reviewing import Closed, Pass, Plan
+from kimibot.review.rounds import asks_again, kept, listed, read_kept
 from kimibot.review.sources import Source, find_source, words_of
 
 REMEMBERED_SHARE = 0.5
@@ -50,10 +52,14 @@ class Submissions(Protocol):
         """A change with what is known of it. Raises GitHubError."""
 
 
-class FileTexts(Protocol):
-    """What was in the files of a thread. Raises DatabaseUnavailable."""
+class Kept(Protocol):
+    """What our rows hold beside messages. Both raise DatabaseUnavailable."""
 
-    async def attachments(self, thread_id: int) -> list[Attachment]: ...
+    async def attachments(self, thread_id: int) -> list[Attachment]:
+        """What was in the files of a thread."""
+
+    async def last_review(self, thread_id: int) -> Mapping[str, Any] | None:
+        """What the newest review of a thread has found."""
 
 
 class Askers(Protocol):
@@ -69,9 +75,10 @@ class _Work:
     """A review under way."""
 
     material: Material
+    earlier: Sequence[Finding]
     plan: Plan
-    heard: Heard
-    answers: list[Answer]
+    heard: Heard = field(default_factory=Heard)
+    answers: list[Answer] = field(default_factory=list)
 
 
 class Reviewing:
@@ -82,7 +89,7 @@ class Reviewing:
         asking: Asking,
         recalling: Recalling,
         submissions: Submissions,
-        file_texts: FileTexts,
+        kept: Kept,
         askers: Askers,
         *,
         budget_tokens: int,
@@ -91,7 +98,7 @@ class Reviewing:
         self._asking = asking
         self._recalling = recalling
         self._submissions = submissions
-        self._file_texts = file_texts
+        self._kept = kept
         self._askers = askers
         self._budget_tokens = min(budget_tokens, MOST_BYTES // BYTES_PER_TOKEN)
         self._completion_tokens = completion_tokens
@@ -106,12 +113,21 @@ class Reviewing:
         attempt.made = ""
         ask = _ask(attempt, remembered)
         material = await self._material(attempt, remembered, ask)
-        budget_tokens = self._budget_tokens
+        earlier = await self._earlier(attempt, ask)
+        subject = replace(material.subject, earlier=listed(earlier))
+        material = replace(material, subject=subject)
         try:
-            return await self._carry_out(attempt, reply, remembered, material, budget_tokens)
+            work = await _begun(material, earlier, self._budget_tokens)
+            return await self._carry_out(attempt, reply, remembered, work)
         except ContextTooLong:
-            half = budget_tokens // 2
-            return await self._carry_out(attempt, reply, remembered, material, half)
+            work = await _begun(material, earlier, self._budget_tokens // 2)
+            return await self._carry_out(attempt, reply, remembered, work)
+
+    async def _earlier(self, attempt: Attempt, ask: Remembered) -> list[Finding]:
+        """What the review before has found, if it is asked for again."""
+        if not asks_again(words_of(ask)):
+            return []
+        return read_kept(await self._kept.last_review(attempt.claim.thread_id) or {})
 
     async def _material(
         self, attempt: Attempt, remembered: Sequence[Remembered], ask: Remembered
@@ -139,7 +155,7 @@ class Reviewing:
         """The whole texts, also of what was sent to the model before."""
         files_of: dict[int, list[Attachment]] = {}
         if any(message.attachments for message in remembered):
-            for one in await self._file_texts.attachments(attempt.claim.thread_id):
+            for one in await self._kept.attachments(attempt.claim.thread_id):
                 files_of.setdefault(one.message_id, []).append(one)
         return files_of
 
@@ -152,33 +168,28 @@ class Reviewing:
         return material
 
     async def _carry_out(
-        self,
-        attempt: Attempt,
-        reply: LiveReply,
-        remembered: Sequence[Remembered],
-        material: Material,
-        budget_tokens: int,
+        self, attempt: Attempt, reply: LiveReply, remembered: Sequence[Remembered], work: _Work
     ) -> Answer:
-        """Comparing and dividing takes long for large changes, and must not keep others waiting."""
-        made = await asyncio.to_thread(_plan, material, budget_tokens)
-        work = _Work(material, made, Heard(), [])
-        await self._remember(attempt, remembered, work, budget_tokens)
+        await self._remember(attempt, remembered, work)
         try:
-            for one in made.passes:
+            for one in work.plan.passes:
                 await self._pass(attempt, reply, work, one)
         finally:
             attempt.made = attempt.made or work.heard.prose.strip()
             _log(attempt, work)
-        attempt.made = reviewing.close(made, work.heard, link_of=material.link_of)
-        return _answer(attempt.made, work.answers)
+        closed = reviewing.close(
+            work.plan, work.heard, link_of=work.material.link_of, earlier=work.earlier
+        )
+        attempt.made = closed.report
+        return _answer(closed, work)
 
     async def _remember(
-        self, attempt: Attempt, remembered: Sequence[Remembered], work: _Work, budget_tokens: int
+        self, attempt: Attempt, remembered: Sequence[Remembered], work: _Work
     ) -> None:
         """The ask goes into the thread's history with what is reviewed, so that it is known there
         when somebody asks on."""
         ask = _ask(attempt, remembered)
-        share = round(budget_tokens * REMEMBERED_SHARE)
+        share = round(self._budget_tokens * REMEMBERED_SHARE)
         short = await asyncio.to_thread(_plan, work.material, share)
         names = await self._askers.names(history.named_in([replace(ask, sent=None)]))
         said = replace(ask, text=words_of(ask))
@@ -253,6 +264,11 @@ def _ask(attempt: Attempt, remembered: Sequence[Remembered]) -> Remembered:
     raise NothingToReview(texts.REVIEW_OF_NOTHING)
 
 
+async def _begun(material: Material, earlier: Sequence[Finding], budget_tokens: int) -> _Work:
+    """Dividing takes long for large changes, and must not keep others waiting."""
+    return _Work(material, earlier, await asyncio.to_thread(_plan, material, budget_tokens))
+
+
 def _plan(material: Material, budget_tokens: int) -> Plan:
     return reviewing.plan(
         material.files,
@@ -263,17 +279,19 @@ def _plan(material: Material, budget_tokens: int) -> Plan:
     )
 
 
-def _answer(report: str, answers: Sequence[Answer]) -> Answer:
+def _answer(closed: Closed, work: _Work) -> Answer:
     """The report as what the model has said, with what all of its passes have used."""
+    answers = work.answers
     last = answers[-1] if answers else Answer("", finish_reason="stop")
     reasons = [one.finish_reason for one in answers if one.finish_reason != "stop"]
     return Answer(
-        content=report,
+        content=closed.report,
         finish_reason=reasons[0] if reasons else last.finish_reason,
         usage=_sum([one.usage for one in answers if one.usage is not None]),
         completion_id=last.completion_id,
         trace_id=last.trace_id,
-        raw={"role": "assistant", "content": report},
+        raw={"role": "assistant", "content": closed.report},
+        review=kept(closed.findings, len(work.heard.dropped)),
     )
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
+from typing import Any
 
 from kimibot.answers import Usage
 from kimibot.errors import StorageError
@@ -80,6 +81,7 @@ def _of_answer(answer: TracedAnswer | None) -> Iterator[tuple[str, str]]:
         yield "completion id", answer.completion_id
         yield "finish reason", answer.finish_reason
         yield "tokens", _tokens(answer.usage)
+        yield "review", _review(answer.review)
 
 
 def _tokens(usage: Usage) -> str:
@@ -89,6 +91,12 @@ def _tokens(usage: Usage) -> str:
         "cached": usage.cached_tokens,
     }
     return ", ".join(f"{kind} {count}" for kind, count in kinds.items() if count is not None)
+
+
+def _review(review: Mapping[str, Any] | None) -> str:
+    if review is None:
+        return ""
+    return f"findings {len(review['findings'])}, dropped {review['dropped']}"
 
 
 def _of_steps(steps: Sequence[tuple[str, datetime]]) -> Iterator[str]:

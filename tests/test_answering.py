@@ -151,6 +151,9 @@ class Memory:
     async def attachments(self, thread_id: int) -> list[Attachment]:
         return self.read
 
+    async def last_review(self, thread_id: int) -> Mapping[str, Any] | None:
+        return None
+
     async def note_reply(
         self, claim: Claim, turn_id: str, reply_ts: Sequence[str], shown_at: datetime
     ) -> None:

@@ -14,11 +14,19 @@ MOST_FINDINGS = 15
 _ALIKE = 0.5
 
 
+class State(StrEnum):
+    """What a finding is after an earlier review of the same code."""
+
+    OPEN = "still open"
+    NEW = "new"
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A problem at a line that is there; `quote` is that line as it stands.
 
-    `is_certain` is False where it rests on what could not be seen.
+    `is_certain` is False where it rests on what could not be seen. `state` is None where there was
+    no review before.
     """
 
     anchor: Anchor
@@ -28,6 +36,7 @@ class Finding:
     quote: str
     suggestion: str = ""
     is_certain: bool = True
+    state: State | None = None
 
 
 class Fault(StrEnum):
@@ -84,7 +93,16 @@ def _distinct(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def _is_same(one: Finding, other: Finding) -> bool:
-    if one.anchor != other.anchor:
-        return False
+    return one.anchor == other.anchor and _are_titles_alike(one, other)
+
+
+def are_alike(one: Finding, other: Finding) -> bool:
+    """Whether two reviews speak of the same: lines move between them."""
+    is_same_file = one.anchor[:2] == other.anchor[:2]
+    has_same_quote = one.quote.split() == other.quote.split()
+    return is_same_file and (has_same_quote or _are_titles_alike(one, other))
+
+
+def _are_titles_alike(one: Finding, other: Finding) -> bool:
     words, others = (set(re.findall(r"\w+", found.title.lower())) for found in (one, other))
     return len(words & others) >= _ALIKE * max(1, min(len(words), len(others)))

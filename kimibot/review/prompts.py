@@ -27,7 +27,7 @@ class Subject:
     """What is known of a change beside its code: who asks for what, and what others have said.
 
     `rules` are the team's, as they stand before the change; `comments` are those that are already
-    on it.
+    on it. `earlier` is what a review before this one has found.
     """
 
     words: str = ""
@@ -35,10 +35,11 @@ class Subject:
     description: str = ""
     rules: str = ""
     comments: str = ""
+    earlier: str = ""
 
     @property
     def texts(self) -> tuple[str, ...]:
-        return (self.words, self.title, self.description, self.rules, self.comments)
+        return (self.words, self.title, self.description, self.rules, self.comments, self.earlier)
 
 
 def instructions() -> str:
@@ -83,6 +84,7 @@ def _named(subject: Subject) -> dict[str, str]:
         "TITLE": subject.title,
         "DESCRIPTION": subject.description,
         "COMMENTS SO FAR": subject.comments,
+        "EARLIER FINDINGS": subject.earlier,
         "ASKED": subject.words,
     }
     return {name: _shortened(text) for name, text in named.items() if text.strip()}

@@ -7,17 +7,22 @@ from dataclasses import dataclass, field
 
 from kimibot.review.findings import Dropped, Finding
 from kimibot.review.object_lines import ObjectLines, Piece
-from kimibot.review.said import read_finding, read_verdict
+from kimibot.review.said import read_finding, read_judgement, read_verdict
 from kimibot.review.verifying import Evidence, verify
 
 
 @dataclass(slots=True)
 class Heard:
-    """What has come of a review so far; `prose` is all that was no finding, as it was written."""
+    """What has come of a review so far; `prose` is all that was no finding, as it was written.
+
+    `judged` says of findings of an earlier review, by their numbers, whether they are fixed: where
+    one pass says that one is not, that counts.
+    """
 
     findings: list[Finding] = field(default_factory=list)
     dropped: list[Dropped] = field(default_factory=list)
     verdicts: list[str] = field(default_factory=list)
+    judged: dict[int, bool] = field(default_factory=dict)
     prose: str = ""
 
 
@@ -44,6 +49,9 @@ class ReviewReading:
         for piece in pieces:
             if isinstance(piece, str):
                 self._keep(piece)
+            elif judgement := read_judgement(piece):
+                number, is_fixed = judgement
+                self.heard.judged[number] = is_fixed and self.heard.judged.get(number, True)
             elif verdict := read_verdict(piece):
                 self.heard.verdicts.append(verdict)
             elif (said := read_finding(piece)) is None:

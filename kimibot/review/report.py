@@ -46,7 +46,8 @@ def no_link(_anchor: Anchor) -> str:
 class Review:
     """What a finished review says.
 
-    `prose` is what Kimi wrote that was no finding, `missing_files` how many files could not be had.
+    `prose` is what Kimi wrote that was no finding, `missing_files` how many files could not be had,
+    and `fixed` what an earlier review has found and this one not any more.
     """
 
     chosen: Chosen
@@ -54,6 +55,7 @@ class Review:
     verdict: str = ""
     prose: str = ""
     missing_files: int = 0
+    fixed: Sequence[Finding] = ()
 
 
 def reading(files: Sequence[FileDiff], part: int, of: int) -> str:
@@ -78,6 +80,7 @@ def finished(review: Review, link_of: LinkOf = no_link) -> str:
             covered(review.coverage, review.missing_files),
             *[_finding(number, one, link_of) for number, one in enumerate(findings, 1)],
             *_left_out(review.chosen),
+            *_fixed(review.fixed),
             *_prose(review),
         ]
     )
@@ -125,7 +128,9 @@ def _verdict(review: Review) -> str:
 def _finding(number: int, finding: Finding, link_of: LinkOf) -> str:
     """Bold words instead of headings, of which a message of Slack's holds only a few."""
     title = finding.title.rstrip(".").replace("**", "")
-    pieces = [f"**{number}. {_WORDS[finding.severity]}: {title}** · {_place(finding, link_of)}"]
+    state = f" · {finding.state}" if finding.state else ""
+    head = f"**{number}. {_WORDS[finding.severity]}: {title}**"
+    pieces = [f"{head} · {_place(finding, link_of)}{state}"]
     if finding.quote.strip():
         pieces.append(_fence(finding.quote, finding.anchor.path))
     pieces += [_closed(finding.why)] if finding.why else []
@@ -152,6 +157,11 @@ def _place(finding: Finding, link_of: LinkOf) -> str:
 def _left_out(chosen: Chosen) -> list[str]:
     count = chosen.beyond_most
     return [texts.REVIEW_LEFT_OUT.format(count=count)] if count else []
+
+
+def _fixed(fixed: Sequence[Finding]) -> list[str]:
+    lines = [f"- {one.title} ({_code(f'{one.anchor.path}:{one.anchor.line}')})" for one in fixed]
+    return ["\n".join([texts.REVIEW_FIXED, *lines])] if lines else []
 
 
 def _prose(review: Review) -> list[str]:

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 from kimibot.answers import ChatMessage
 from kimibot.review.changes import FileDiff
-from kimibot.review.findings import choose
+from kimibot.review.findings import Finding, choose
 from kimibot.review.prompts import Subject, messages, overhead_tokens
 from kimibot.review.reading import Heard, ReviewReading
 from kimibot.review.report import LinkOf, Review, finished, growing, no_link, reading
+from kimibot.review.rounds import compared
 from kimibot.review.said import Severity
 from kimibot.review.selecting import Coverage, Limits, select
 from kimibot.review.verifying import Evidence
@@ -46,6 +47,14 @@ class Plan:
     coverage: tuple[Coverage, ...]
     evidence: Evidence
     missing_files: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """A finished review: as it is shown, and its findings, numbered as they are there."""
+
+    report: str
+    findings: tuple[Finding, ...]
 
 
 def plan(
@@ -81,14 +90,26 @@ def show(heard: Heard, link_of: LinkOf = no_link) -> str:
 
 
 def close(
-    made: Plan, heard: Heard, *, link_of: LinkOf = no_link, floor: Severity = Severity.MINOR
-) -> str:
-    """The review as it ends. The verdicts of several passes are parts of what is said."""
+    made: Plan,
+    heard: Heard,
+    *,
+    link_of: LinkOf = no_link,
+    floor: Severity = Severity.MINOR,
+    earlier: Sequence[Finding] = (),
+) -> Closed:
+    """The review as it ends, after the `earlier` findings of one before it.
+
+    The verdicts of several passes are parts of what is said.
+    """
+    found, fixed = heard.findings, list[Finding]()
+    if earlier:
+        found, fixed = compared(earlier, found, heard.judged, made.evidence)
     review = Review(
-        chosen=choose(heard.findings, floor=floor),
+        chosen=choose(found, floor=floor),
         coverage=made.coverage,
         verdict=heard.verdicts[0] if len(made.passes) == 1 and heard.verdicts else "",
         prose=heard.prose,
         missing_files=made.missing_files,
+        fixed=fixed,
     )
-    return finished(review, link_of)
+    return Closed(finished(review, link_of), review.chosen.findings)

@@ -138,6 +138,15 @@ def read_verdict(found: Mapping[str, Any]) -> str:
     return "" if is_finding else _prose(found.get("verdict", found.get("summary")))
 
 
+def read_judgement(found: Mapping[str, Any]) -> tuple[int, bool] | None:
+    """The number of an earlier finding, and whether it is fixed; None for any other object."""
+    number = _number(found.get("earlier"))
+    state = _text(found.get("state")).strip().lower()
+    if not number or state not in ("fixed", "open"):
+        return None
+    return number, state == "fixed"
+
+
 def read_finding(found: Mapping[str, Any]) -> FindingLine | None:
     """The finding in an object; None where it is none that could be used."""
     try:

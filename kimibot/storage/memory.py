@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import bindparam, case, delete, exists, func, or_, select, update
@@ -82,6 +82,16 @@ _ANSWER_TO = (
     .order_by(messages.c.ts.desc())
     .limit(1)
 )
+_LAST_REVIEW = (
+    select(messages.c.review)
+    .where(
+        messages.c.thread_id == bindparam("thread_id"),
+        messages.c.review.is_not(None),
+        messages.c.deleted_at.is_(None),
+    )
+    .order_by(messages.c.ts.desc())
+    .limit(1)
+)
 _FORGET_ANSWERS = delete(messages).where(
     messages.c.team == bindparam("team"),
     messages.c.channel == bindparam("channel"),
@@ -107,6 +117,7 @@ _KEEP_ANSWER = instead(
         "prompt_tokens",
         "completion_tokens",
         "cached_tokens",
+        "review",
     ),
 )
 
@@ -201,6 +212,13 @@ async def answer_to(connection: AsyncConnection, turn_id: str) -> ChatMessage | 
     return raw
 
 
+async def last_review(connection: AsyncConnection, thread_id: int) -> Mapping[str, Any] | None:
+    """What the newest review of a thread has found, None where there is none."""
+    values = {"thread_id": thread_id}
+    found: Mapping[str, Any] | None = (await connection.execute(_LAST_REVIEW, values)).scalar()
+    return found
+
+
 async def keep_answer(connection: AsyncConnection, claim: Claim, ending: Ending) -> None:
     """One row for the whole answer, in the stead of what an earlier try left.
 
@@ -247,6 +265,7 @@ def _answer_row(claim: Claim, answer: Answer, ending: Ending) -> dict[str, Any]:
         "prompt_tokens": _storable(usage.prompt_tokens),
         "completion_tokens": _storable(usage.completion_tokens),
         "cached_tokens": _storable(usage.cached_tokens),
+        "review": answer.review,
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 from uuid import uuid4
 
 from kimibot.answers import ChatMessage
@@ -134,6 +135,11 @@ class Store:
         """The thread's messages: those with a place in its order, then the others by time."""
         async with self._database.reading() as connection:
             return await memory.recall(connection, thread_id)
+
+    async def last_review(self, thread_id: int) -> Mapping[str, Any] | None:
+        """What the newest review of the thread has found; None where there is none."""
+        async with self._database.reading() as connection:
+            return await memory.last_review(connection, thread_id)
 
     async def mute(self, claim: Claim, *, muted: bool) -> None:
         """Whether the thread's follow-ups are left alone; ClaimLost when it is not ours."""

@@ -126,6 +126,7 @@ messages = Table(
     Column("prompt_tokens", Number),
     Column("completion_tokens", Number),
     Column("cached_tokens", Number),
+    Column("review", JsonText),
     Column("edited_at", UtcDateTime),
     Column("deleted_at", UtcDateTime),
     UniqueConstraint("team", "channel", "ts"),

@@ -51,6 +51,7 @@ _ANSWER = (
         messages.c.prompt_tokens,
         messages.c.completion_tokens,
         messages.c.cached_tokens,
+        messages.c.review,
     )
     .where(messages.c.turn_id == bindparam("turn_id"), messages.c.speaker == Speaker.US.value)
     .order_by(messages.c.ts.desc())
@@ -65,6 +66,7 @@ class TracedAnswer:
     completion_id: str
     finish_reason: str
     usage: Usage
+    review: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,4 +138,4 @@ async def _with_what_belongs_to_it(connection: AsyncConnection, row: Any) -> Tra
 
 def _answer(row: Any) -> TracedAnswer:
     usage = Usage(row.prompt_tokens, row.completion_tokens, row.cached_tokens)
-    return TracedAnswer(row.completion_id or "", row.finish_reason or "", usage)
+    return TracedAnswer(row.completion_id or "", row.finish_reason or "", usage, row.review)

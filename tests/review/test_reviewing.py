@@ -52,8 +52,8 @@ def test_a_bug_in_the_last_file_of_a_large_diff_is_shown_and_can_be_found(tmp_pa
     assert re.search(r"^ +301 \+ value_29 = 9999$", text, re.MULTILINE)
     heard = answer(made, *[""] * (len(made.passes) - 1),
                    said("src/part_29.py", 301, "value_29 = 9999"))  # fmt: skip
-    assert "`src/part_29.py:301`" in close(made, heard)
-    assert "Read 30 of 30 files" in close(made, heard)
+    assert "`src/part_29.py:301`" in close(made, heard).report
+    assert "Read 30 of 30 files" in close(made, heard).report
 
 
 def test_each_request_fits_the_context(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_a_diff_that_mends_an_obvious_bug_has_no_finding_about_it(tmp_path: Path
     heard = answer(made, said("a.py", 1, "total =+ value", title="`=+` is not `+=`"))
 
     assert [dropped.fault for dropped in heard.dropped] == [Fault.REMOVED]
-    assert close(made, heard) == "**No problems found.**\n\nRead 1 of 1 file."
+    assert close(made, heard).report == "**No problems found.**\n\nRead 1 of 1 file."
 
 
 def test_a_review_without_findings_says_so_in_the_words_of_the_model(tmp_path: Path) -> None:
@@ -95,13 +95,13 @@ def test_a_review_without_findings_says_so_in_the_words_of_the_model(tmp_path: P
 
     heard = answer(made, '{"verdict": "No problems found; the rename is complete."}')
 
-    assert close(made, heard).startswith("**No problems found; the rename is complete.**")
+    assert close(made, heard).report.startswith("**No problems found; the rename is complete.**")
 
 
 def test_prose_instead_of_findings_is_not_lost(tmp_path: Path) -> None:
     made = plan_of(tmp_path, {"a.py": b"x\n"}, {"a.py": b"y\n"})
 
-    text = close(made, answer(made, "I would merge this, but `y` is\nnot defined."))
+    text = close(made, answer(made, "I would merge this, but `y` is\nnot defined.")).report
 
     assert text.endswith("shown as it came:\n\nI would merge this, but `y` is\nnot defined.")
 
@@ -110,15 +110,15 @@ def test_matters_of_taste_come_when_they_are_asked_for(tmp_path: Path) -> None:
     made = plan_of(tmp_path, {"a.py": b"x\n"}, {"a.py": b"y\n"})
     heard = answer(made, said("a.py", 1, "y", severity="nit"))
 
-    assert "Nit" not in close(made, heard)
-    assert "Nit: Off by one" in close(made, heard, floor=Severity.NIT)
+    assert "Nit" not in close(made, heard).report
+    assert "Nit: Off by one" in close(made, heard, floor=Severity.NIT).report
 
 
 def test_where_all_is_skipped_nothing_is_asked(tmp_path: Path) -> None:
     made = plan_of(tmp_path, {"uv.lock": b"x\n"}, {"uv.lock": b"y\n"})
 
     assert made.passes == ()
-    assert "There was nothing in it to review" in close(made, Heard())
+    assert "There was nothing in it to review" in close(made, Heard()).report
 
 
 def test_the_review_grows_with_each_line(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_pasted_code_is_reviewed_by_the_same_way() -> None:
                 context_tokens=9_000)  # fmt: skip
     heard = answer(made, said("snippet", 2, "return undefined", title="`f` always fails", why=""))
 
-    assert "`snippet:2`" in close(made, heard)
+    assert "`snippet:2`" in close(made, heard).report
 
 
 def test_a_new_and_a_removed_file_of_one_name_do_not_get_into_each_others_way(

@@ -20,6 +20,7 @@ from kimibot.sandbox.github import (
     Order,
     local_github,
 )
+from kimibot.sandbox.kimi import End
 from tests.whole_way.scene import DEV, Scene, body, button, note, open_scene
 
 CODE = "```\ndef last(rows):\n    return rows[len(rows)]\n```"
@@ -254,3 +255,50 @@ async def test_anybodys_code_is_reviewed_by_the_menu_of_its_message(tmp_path: Pa
 
         assert "`snippet:2`" in body(reply)
         assert await s.rows("SELECT kind, asker FROM turns") == [("review_message", "U0ANA0001")]
+
+
+async def test_a_second_round_says_what_is_fixed_still_open_and_new(tmp_path: Path) -> None:
+    async with reviewed_scene(tmp_path) as (s, github):
+        pull = github.repositories["acme/shop"].pulls[7]
+        pull.new = pull.new | {"src/rows.py": NEW + b"\n\ndef size(rows):\n    return rows\n"}
+        at_size = finding("src/rows.py", 6, quote="    return rows", title="`size` is no number")
+        s.kimi.play(IN_DIFF, at_size, VERDICT)
+        root = await s.ask(f"@kimibot review {page_of(github, 'acme/shop/pull/7')}")
+        await s.outcome(root)
+        assert (await s.rows("SELECT 1 FROM messages WHERE review IS NOT NULL")) == [(1,)]
+
+        added = b"\n\ndef size(rows):\n    return len(rows, 1)\n"
+        pull.new = pull.new | {"src/rows.py": b"import os\n" + NEW + added}
+        fresh = finding("src/rows.py", 7, quote="    return len(rows, 1)", title="`len` takes one")
+        s.kimi.play('{"earlier": 1, "state": "open"}\n', fresh, VERDICT)
+        await s.ask("review again", thread=root)
+        [_, second] = await s.outcome(root, count=2)
+
+        assert "1. src/rows.py: return rows.pop(0) | `pop` changes `rows`" in request(s)
+        text = body(second)
+        assert "**1. Critical: `pop` changes `rows`** · [`src/rows.py:3`]" in text
+        assert [text.count(word) for word in ("· still open\n", "· new\n")] == [1, 1]
+        assert text.endswith(f"{texts.REVIEW_FIXED}\n- `size` is no number (`src/rows.py:6`)")
+
+
+async def test_a_review_that_is_cut_off_keeps_what_it_has_found(tmp_path: Path) -> None:
+    async with open_scene(tmp_path) as s:
+        s.kimi.play(finding(), '{"path": "snip', end=End.CUT)
+        root = await s.ask(f"@kimibot review this\n{CODE}")
+        [reply] = await s.outcome(root)
+
+        assert body(reply).endswith("It always fails.")
+        assert note(reply).startswith("The answer was cut off here.")
+        assert button(reply) == texts.TRY_AGAIN
+
+
+async def test_a_change_too_large_for_one_diff_is_read_file_by_file(tmp_path: Path) -> None:
+    async with reviewed_scene(tmp_path) as (s, github):
+        pull = github.repositories["acme/shop"].pulls[7]
+        pull.new = pull.new | {f"src/new_{n:03}.py": b"x = 1\n" for n in range(320)}
+        s.kimi.play(VERDICT, times=8)
+        root = await s.ask(f"@kimibot review {page_of(github, 'acme/shop/pull/7')}")
+        [reply] = await s.outcome(root)
+
+        assert "Read 321 of 321 files." in body(reply)
+        assert len(s.kimi.requests) == 6

@@ -1,0 +1,94 @@
+"""A second review says of each earlier finding whether it is fixed or still open."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kimibot.review.changes import Anchor, Side
+from kimibot.review.diffs import whole
+from kimibot.review.findings import Finding, State
+from kimibot.review.prompts import Subject
+from kimibot.review.reading import Heard
+from kimibot.review.reviewing import Plan, begin, close, plan
+from kimibot.review.rounds import asks_again, kept, listed, read_kept
+from kimibot.review.said import Severity
+
+FIRST = Finding(Anchor("a.py", Side.NEW, 2), Severity.MAJOR, "Reads too far", "", "x = rows[9]")
+SECOND = Finding(Anchor("a.py", Side.NEW, 3), Severity.MINOR, "Name says little", "", "y = 1")
+EARLIER = (FIRST, SECOND)
+
+
+def plan_of(code: bytes) -> Plan:
+    subject = Subject(earlier=listed(EARLIER))
+    return plan([whole("a.py", code)], subject, context_tokens=9_000)
+
+
+def second(code: bytes, *lines: dict[str, object]) -> dict[str, State | None]:
+    """Of each finding that is shown then, its state."""
+    made, heard = plan_of(code), Heard()
+    reading = begin(made, heard)
+    reading.feed("".join(f"{json.dumps(line)}\n" for line in lines))
+    reading.end()
+    assert heard.prose == ""
+    return {one.title: one.state for one in close(made, heard, earlier=EARLIER).findings}
+
+
+def judged(number: int, state: str) -> dict[str, object]:
+    return {"earlier": number, "state": state}
+
+
+def test_a_line_that_stands_is_still_open_wherever_it_has_moved() -> None:
+    found = second(b"import os\n\nx = rows[9]\ny = 2\n")
+
+    assert found == {"Reads too far": State.OPEN}
+
+
+def test_a_line_that_stands_is_fixed_where_the_model_says_so() -> None:
+    code = b"rows = [0] * 10\nx = rows[9]\ny = 1\n"
+
+    assert second(code, judged(1, "fixed")) == {"Name says little": State.OPEN}
+
+
+def test_a_line_that_is_gone_is_not_open_whatever_the_model_says() -> None:
+    assert second(b"x = rows[0]\ny = 2\n", judged(1, "open"), judged(2, "open")) == {}
+
+
+def test_where_passes_disagree_a_finding_is_open() -> None:
+    found = second(b"x = rows[9]\n", judged(1, "open"), judged(1, "fixed"))
+
+    assert found == {"Reads too far": State.OPEN}
+
+
+def test_an_open_finding_that_is_reported_again_is_shown_once() -> None:
+    again = {"path": "a.py", "line": 1, "quote": "x = rows[9]", "title": "May read too far"}
+    fresh = {"path": "a.py", "line": 2, "quote": "z = x / 0", "title": "Divides by zero"}
+
+    assert second(b"x = rows[9]\nz = x / 0\n", again, fresh) == {
+        "May read too far": State.OPEN,
+        "Divides by zero": State.NEW,
+    }
+
+
+def test_the_model_is_told_what_was_found_and_asked_to_judge_it() -> None:
+    system, user = plan_of(b"x = 1\n").passes[0].messages
+
+    assert '{"earlier": 2, "state": "fixed"}' in system["content"]
+    assert "1. a.py: x = rows[9] | Reads too far\n2. a.py: y = 1" in user["content"]
+
+
+def test_what_is_stored_is_what_was_found() -> None:
+    stored = json.loads(json.dumps(kept(EARLIER, dropped=3)))
+
+    assert read_kept(stored) == list(EARLIER)
+    assert stored["dropped"] == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "is_again"),
+    [("review again", True), ("re-review please", True), ("Review it AGAIN", True),
+     ("review this", False), ("review the gains", False)],
+)  # fmt: skip
+def test_only_who_asks_for_it_gets_a_second_round(words: str, is_again: bool) -> None:
+    assert asks_again(words) is is_again

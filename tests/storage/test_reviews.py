@@ -1,0 +1,53 @@
+"""What a review has found is kept with its answer, and goes with it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kimibot.conversation import Deletion
+from kimibot.storage import Database, Store
+from kimibot.storage.stop_store import StopStore
+from kimibot.turns import Kind
+from tests.storage.said import NOW, THREAD, answered, ask, claimed, keep, says, ts
+
+FOUND = {"findings": [{"path": "a.py", "title": "naïve \x00"}], "dropped": 2}
+
+
+async def review(store: Store, number: int, found: dict[str, object]) -> int:
+    """A review that has ended; its thread."""
+    accepted = await ask(store, number)
+    claim = await claimed(store, accepted.thread_id)
+    ending = answered(number + 1)
+    assert ending.answer is not None
+    await keep(store, claim, replace(ending, answer=replace(ending.answer, review=found)))
+    return accepted.thread_id
+
+
+async def test_the_newest_review_of_a_thread_is_the_one_that_counts(store: Store) -> None:
+    thread_id = await review(store, 1, {"findings": [], "dropped": 0})
+    await review(store, 3, FOUND)
+    await keep(store, await claimed(store, (await ask(store, 5)).thread_id), answered(6))
+
+    assert await store.last_review(thread_id) == FOUND
+
+
+async def test_a_thread_without_one_has_none(store: Store) -> None:
+    assert await store.last_review((await ask(store, 1)).thread_id) is None
+
+
+async def test_what_was_found_is_forgotten_with_the_thread(store: Store) -> None:
+    thread_id = await review(store, 1, FOUND)
+    await store.accept(says(7, "forget"), is_ask=True, kind=Kind.FORGET, now=NOW)
+    claim = await claimed(store, thread_id)
+
+    await store.forget_thread(claim, ts(7))
+
+    assert await store.last_review(thread_id) is None
+
+
+async def test_what_was_found_goes_with_the_reply(store: Store, database: Database) -> None:
+    thread_id = await review(store, 1, FOUND)
+
+    await StopStore(database).forget(Deletion(THREAD, ts(2), is_ours=True), is_ask=False)
+
+    assert await store.last_review(thread_id) is None
