@@ -32,7 +32,7 @@ from kimibot.errors import (
 )
 from kimibot.fetching import Fetching, Files, Shelf
 from kimibot.granting import DailyTokens, Denied, Granting
-from kimibot.handles import below
+from kimibot.handles import below, below_review
 from kimibot.lease import Lease
 from kimibot.live_reply import LiveReply
 from kimibot.own_words import OwnWords
@@ -52,6 +52,7 @@ from kimibot.turns import (
     REVIEWS,
     Claim,
     Ending,
+    Kind,
     Stop,
     StopCause,
     Turn,
@@ -269,6 +270,8 @@ class Answering:
         refusal = await self._admission.admit(attempt)
         if refusal is not None:
             await self._closing.refuse(attempt, reply, refusal)
+        elif attempt.turn.kind is Kind.PATCH:
+            await self._hand_patch(attempt, reply)
         elif attempt.turn.kind in REVIEWS:
             await self._review(attempt, reply)
         elif attempt.turn.kind in FOR_THE_MODEL:
@@ -297,7 +300,15 @@ class Answering:
             return
         attempt.succeed(answer)
         told = attempt.notes + cut_short(attempt) + await self._granting.last_words(attempt)
-        await reply.finish(attempt.text, "\n".join(told), is_new_text=True)
+        buttons = below_review(answer, attempt.turn.id)
+        await reply.finish(attempt.text, "\n".join(told), *buttons, is_new_text=True)
+
+    async def _hand_patch(self, attempt: Attempt, reply: LiveReply) -> None:
+        """It was made and looked at with the review: the model is not asked."""
+        attempt.earlier = None
+        text = await self._reviewing.patch(attempt)
+        attempt.tell()
+        await reply.finish(text)
 
     async def _recall_and_review(self, attempt: Attempt, reply: LiveReply) -> Answer:
         return await self._reviewing.review(attempt, reply, await self._recall(attempt))

@@ -170,6 +170,7 @@ def _app(settings: Settings, edges: Edges, worker: Worker, marks: Marks) -> Asyn
         actions={
             texts.TRY_AGAIN: buttons.try_again,
             texts.CONTINUE: buttons.go_on,
+            texts.SUGGEST_PATCH: buttons.suggest_patch,
             texts.SHOW_REASONING: buttons.show_reasoning,
             texts.ANSWER_AGAIN: editing.pressed,
             texts.STOP: stopping.pressed,

@@ -27,7 +27,9 @@ class Asks(Protocol):
     async def answer_to(self, turn_id: str) -> ChatMessage | None:
         """The model's message as it was received, None where none is kept."""
 
-    async def continue_turn(self, turn_id: str, now: datetime) -> int | None: ...
+    async def continue_turn(
+        self, turn_id: str, now: datetime, kind: Kind = Kind.CONTINUE
+    ) -> int | None: ...
 
     async def accept(
         self, message: Message, *, is_ask: bool, kind: Kind, asker: Asker, now: datetime
@@ -71,9 +73,16 @@ class Buttons:
     async def go_on(self, turn_id: str, user: str) -> bool:
         """Queue a turn that goes on where a reply was cut off, for the one who asked; True if the
         button has served, now or before."""
+        return await self._follow(turn_id, user, Kind.CONTINUE)
+
+    async def suggest_patch(self, turn_id: str, user: str) -> bool:
+        """Queue a turn that gives the patch of a review. The same as for `go_on`."""
+        return await self._follow(turn_id, user, Kind.PATCH)
+
+    async def _follow(self, turn_id: str, user: str, kind: Kind) -> bool:
         if await self._thread_for_asker(turn_id, user) is None:
             return False
-        self._wake_if_queued(await self._asks.continue_turn(turn_id, self._now()))
+        self._wake_if_queued(await self._asks.continue_turn(turn_id, self._now(), kind))
         return True
 
     async def ask_about(self, shortcut: Shortcut, *, kind: Kind) -> None:

@@ -18,6 +18,12 @@ def below(answer: Answer, turn_id: str, *, shows_reasoning: bool) -> Iterator[Bu
         yield Button(texts.SHOW_REASONING, texts.SHOW_REASONING_LABEL, turn_id)
 
 
+def below_review(answer: Answer, turn_id: str) -> Iterator[Button]:
+    """The same for a review."""
+    if answer.review and answer.review["patch"]:
+        yield Button(texts.SUGGEST_PATCH, texts.SUGGEST_PATCH_LABEL, turn_id)
+
+
 def continue_button(turn_id: str) -> Button:
     """For a reply that ends before the answer does."""
     return Button(texts.CONTINUE, texts.CONTINUE_LABEL, turn_id)

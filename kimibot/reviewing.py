@@ -24,7 +24,9 @@ from kimibot.review import prompts, reviewing
 from kimibot.review.addresses import Address
 from kimibot.review.findings import Finding
 from kimibot.review.material import Material
+from kimibot.review.patching import patch
 from kimibot.review.reading import Heard
+from kimibot.review.report import fenced
 from kimibot.review.reviewing import Closed, Pass, Plan
 from kimibot.review.rounds import asks_again, kept, listed, read_kept
 from kimibot.review.sources import Source, find_source, words_of
@@ -60,6 +62,9 @@ class Kept(Protocol):
 
     async def last_review(self, thread_id: int) -> Mapping[str, Any] | None:
         """What the newest review of a thread has found."""
+
+    async def review_of_part(self, thread_id: int, ts: str) -> Mapping[str, Any] | None:
+        """What the review has found whose reply has this part."""
 
 
 class Askers(Protocol):
@@ -123,6 +128,13 @@ class Reviewing:
             work = await _begun(material, earlier, self._budget_tokens // 2)
             return await self._carry_out(attempt, reply, remembered, work)
 
+    async def patch(self, attempt: Attempt) -> str:
+        """The patch of the review that the turn is about, as it is shown."""
+        ts = attempt.turn.ts
+        found = await self._kept.review_of_part(attempt.claim.thread_id, ts)
+        made = str((found or {}).get("patch") or "").removesuffix("\n")
+        return f"{texts.PATCH}\n\n{fenced(made, 'review.patch')}" if made else texts.PATCH_GONE
+
     async def _earlier(self, attempt: Attempt, ask: Remembered) -> list[Finding]:
         """What the review before has found, if it is asked for again."""
         if not asks_again(words_of(ask)):
@@ -133,7 +145,8 @@ class Reviewing:
         self, attempt: Attempt, remembered: Sequence[Remembered], ask: Remembered
     ) -> Material:
         files_of = await self._files(attempt, remembered)
-        source = find_source(remembered, ask.ts, self._submissions.api_url, files_of)
+        api_url = self._submissions.api_url
+        source = await asyncio.to_thread(find_source, remembered, ask.ts, api_url, files_of)
         if source is None:
             raise NothingToReview(texts.REVIEW_OF_NOTHING)
         words = words_of(ask)
@@ -181,7 +194,8 @@ class Reviewing:
             work.plan, work.heard, link_of=work.material.link_of, earlier=work.earlier
         )
         attempt.made = closed.report
-        return _answer(closed, work)
+        suggested = await asyncio.to_thread(patch, work.material.files, closed.findings)
+        return _answer(closed, work, suggested)
 
     async def _remember(
         self, attempt: Attempt, remembered: Sequence[Remembered], work: _Work
@@ -279,7 +293,7 @@ def _plan(material: Material, budget_tokens: int) -> Plan:
     )
 
 
-def _answer(closed: Closed, work: _Work) -> Answer:
+def _answer(closed: Closed, work: _Work, suggested: str) -> Answer:
     """The report as what the model has said, with what all of its passes have used."""
     answers = work.answers
     last = answers[-1] if answers else Answer("", finish_reason="stop")
@@ -291,7 +305,7 @@ def _answer(closed: Closed, work: _Work) -> Answer:
         completion_id=last.completion_id,
         trace_id=last.trace_id,
         raw={"role": "assistant", "content": closed.report},
-        review=kept(closed.findings, len(work.heard.dropped)),
+        review=kept(closed.findings, len(work.heard.dropped), suggested),
     )
 
 

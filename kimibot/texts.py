@@ -21,6 +21,8 @@ CONTINUE = "continue"
 CONTINUE_LABEL = "Continue"
 ANSWER_AGAIN = "answer_again"
 ANSWER_AGAIN_LABEL = "Answer again"
+SUGGEST_PATCH = "suggest_patch"
+SUGGEST_PATCH_LABEL = "Suggest patch"
 STOP = "stop"
 STOP_LABEL = "Stop"
 
@@ -103,6 +105,8 @@ REVIEW_OF_NOTHING = (
     "I see no code here to review. Paste a snippet or a diff into the message that asks me, attach "
     "a file or a patch, or name a pull request by its address on GitHub."
 )
+PATCH = "What is suggested above, as a patch for `git apply`. Look at it before you apply it."
+PATCH_GONE = "I have not kept the patch for this review. Ask me to review it again."
 REVIEW_CUT = "Kimi came to its length limit before it was through: there may be more to find."
 REVIEW_ONE_CHANGE = "I review one pull request at a time, and took the first."
 

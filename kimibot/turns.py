@@ -25,8 +25,9 @@ class Outcome(StrEnum):
 class Kind(StrEnum):
     """What an ask wants. All but an ordinary one are answered alone, each in a reply of its own.
 
-    Those about a message have that message's ts. One to continue has the ts of the last part of the
-    reply that was cut off: so there is at most one for each.
+    Those about a message have that message's ts. One to continue, and one for the patch of a
+    review, has the ts of the last part of the reply that it is about: so there is at most one for
+    each.
     """
 
     ASK = "ask"
@@ -41,16 +42,19 @@ class Kind(StrEnum):
     CONTINUE = "continue"
     REVIEW = "review"
     REVIEW_MESSAGE = "review_message"
+    PATCH = "patch"
 
 
 REVIEWS = frozenset({Kind.REVIEW, Kind.REVIEW_MESSAGE})
 """Code is to be reviewed: with words to us, or by the menu of a message."""
 
-FOR_THE_MODEL = frozenset({Kind.ASK, Kind.SUMMARISE, Kind.ABOUT, Kind.CONTINUE, *REVIEWS})
+FOR_THE_MODEL = frozenset(
+    {Kind.ASK, Kind.SUMMARISE, Kind.ABOUT, Kind.CONTINUE, Kind.PATCH, *REVIEWS}
+)
 """The model reads and answers these; the others are between people and the bot itself."""
 
 
-PRESSED = frozenset({Kind.ABOUT, Kind.CONTINUE, Kind.REVIEW_MESSAGE})
+PRESSED = frozenset({Kind.ABOUT, Kind.CONTINUE, Kind.REVIEW_MESSAGE, Kind.PATCH})
 """Asked by a press, long after their ts: a word that was said in between is not about them."""
 
 

@@ -154,6 +154,9 @@ class Memory:
     async def last_review(self, thread_id: int) -> Mapping[str, Any] | None:
         return None
 
+    async def review_of_part(self, thread_id: int, ts: str) -> Mapping[str, Any] | None:
+        return None
+
     async def note_reply(
         self, claim: Claim, turn_id: str, reply_ts: Sequence[str], shown_at: datetime
     ) -> None:

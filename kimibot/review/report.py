@@ -31,7 +31,7 @@ _LANGUAGES = {
     ".kt": "kotlin", ".c": "c", ".h": "c", ".cc": "cpp", ".cpp": "cpp", ".hpp": "cpp",
     ".cs": "csharp", ".rb": "ruby", ".php": "php", ".swift": "swift", ".sh": "bash",
     ".sql": "sql", ".json": "json", ".yml": "yaml", ".yaml": "yaml", ".toml": "toml",
-    ".html": "html", ".css": "css", ".md": "markdown", ".scala": "scala",
+    ".patch": "diff", ".html": "html", ".css": "css", ".md": "markdown", ".scala": "scala",
 }  # fmt: skip
 _FENCE_LINE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
 _BACKTICKS = re.compile(r"`+")
@@ -132,11 +132,11 @@ def _finding(number: int, finding: Finding, link_of: LinkOf) -> str:
     head = f"**{number}. {_WORDS[finding.severity]}: {title}**"
     pieces = [f"{head} · {_place(finding, link_of)}{state}"]
     if finding.quote.strip():
-        pieces.append(_fence(finding.quote, finding.anchor.path))
+        pieces.append(fenced(finding.quote, finding.anchor.path))
     pieces += [_closed(finding.why)] if finding.why else []
     pieces += [] if finding.is_certain else [f"_{texts.REVIEW_NOT_CERTAIN}_"]
     if finding.suggestion.strip():
-        pieces += [texts.REVIEW_SUGGESTED, _fence(finding.suggestion, finding.anchor.path)]
+        pieces += [texts.REVIEW_SUGGESTED, fenced(finding.suggestion, finding.anchor.path)]
     return "\n".join(pieces)
 
 
@@ -186,7 +186,8 @@ def _files(paths: Iterable[str]) -> str:
     return f"{named} and {more} more" if more > 0 else named
 
 
-def _fence(code: str, path: str) -> str:
+def fenced(code: str, path: str) -> str:
+    """Code in a fence that nothing in it can close, with the language of its file."""
     mark = "`" * max(3, _longest_run(code) + 1)
     language = _LANGUAGES.get(PurePosixPath(path).suffix, "")
     return f"{mark}{language}\n{code}\n{mark}"

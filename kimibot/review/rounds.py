@@ -64,9 +64,9 @@ def listed(earlier: Sequence[Finding]) -> str:
     )
 
 
-def kept(findings: Sequence[Finding], dropped: int) -> dict[str, Any]:
-    """What is stored of a review, in the order in which it is shown."""
-    return {"findings": [_kept(one) for one in findings], "dropped": dropped}
+def kept(findings: Sequence[Finding], dropped: int, patch: str = "") -> dict[str, Any]:
+    """What is stored of a review, in the order in which it is shown, with what it suggests."""
+    return {"findings": [_kept(one) for one in findings], "dropped": dropped, "patch": patch}
 
 
 def read_kept(stored: Mapping[str, Any]) -> list[Finding]:

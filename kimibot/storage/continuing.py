@@ -1,4 +1,4 @@
-"""SQL of the turns that go on with an answer that was cut off."""
+"""SQL of the turns that go on with an answer: that was cut off, or that has a patch."""
 
 from __future__ import annotations
 
@@ -26,7 +26,12 @@ _ADD_TURN = {
 
 
 async def add(
-    connection: AsyncConnection, turn_id: str, *, now: datetime, new_id: Callable[[], str]
+    connection: AsyncConnection,
+    turn_id: str,
+    kind: Kind,
+    *,
+    now: datetime,
+    new_id: Callable[[], str],
 ) -> int | None:
     """The thread, if a turn was queued that goes on where the reply of `turn_id` ends.
 
@@ -45,7 +50,7 @@ async def add(
         "asker_team": cut.asker_team,
         "event_id": "",
         "state": QUEUED,
-        "kind": Kind.CONTINUE.value,
+        "kind": kind.value,
         "accepted_at": now,
     }
     added = await connection.execute(_ADD_TURN[connection.dialect.name], turn)

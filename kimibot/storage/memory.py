@@ -92,6 +92,7 @@ _LAST_REVIEW = (
     .order_by(messages.c.ts.desc())
     .limit(1)
 )
+_REVIEW_OF = _ANSWER_TO.with_only_columns(messages.c.review)
 _FORGET_ANSWERS = delete(messages).where(
     messages.c.team == bindparam("team"),
     messages.c.channel == bindparam("channel"),
@@ -216,6 +217,13 @@ async def last_review(connection: AsyncConnection, thread_id: int) -> Mapping[st
     """What the newest review of a thread has found, None where there is none."""
     values = {"thread_id": thread_id}
     found: Mapping[str, Any] | None = (await connection.execute(_LAST_REVIEW, values)).scalar()
+    return found
+
+
+async def review_of(connection: AsyncConnection, turn_id: str) -> Mapping[str, Any] | None:
+    """The same for one turn."""
+    values = {"turn_id": turn_id, "us": Speaker.US.value}
+    found: Mapping[str, Any] | None = (await connection.execute(_REVIEW_OF, values)).scalar()
     return found
 
 

@@ -15,6 +15,7 @@ from kimibot.storage import (
     attachments,
     claims,
     continuing,
+    deletions,
     expiry,
     memory,
     orders,
@@ -141,6 +142,12 @@ class Store:
         async with self._database.reading() as connection:
             return await memory.last_review(connection, thread_id)
 
+    async def review_of_part(self, thread_id: int, ts: str) -> Mapping[str, Any] | None:
+        """The same for the review whose reply has this part."""
+        async with self._database.reading() as connection:
+            turn_id = await deletions.turn_of_part(connection, thread_id, stops.part_pattern(ts))
+            return await memory.review_of(connection, turn_id or "")
+
     async def mute(self, claim: Claim, *, muted: bool) -> None:
         """Whether the thread's follow-ups are left alone; ClaimLost when it is not ours."""
         async with self._database.writing() as connection:
@@ -180,11 +187,13 @@ class Store:
         async with self._database.writing(ACCEPT_SECONDS) as connection:
             return await asks.requeue(connection, turn_id)
 
-    async def continue_turn(self, turn_id: str, now: datetime) -> int | None:
+    async def continue_turn(
+        self, turn_id: str, now: datetime, kind: Kind = Kind.CONTINUE
+    ) -> int | None:
         """Queues a turn that goes on where the reply of `turn_id` ends, and returns its thread;
         None where there is nothing to go on from, or where that is done already."""
         async with self._database.writing(ACCEPT_SECONDS) as connection:
-            return await continuing.add(connection, turn_id, now=now, new_id=self._new_id)
+            return await continuing.add(connection, turn_id, kind, now=now, new_id=self._new_id)
 
     async def turn_owner(self, turn_id: str) -> tuple[Thread, str] | None:
         """The turn's thread and asker; None if there is no such turn."""

@@ -1,0 +1,87 @@
+"""A patch of what a review suggests applies with git to the code that was reviewed."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kimibot.review.changes import Anchor, FileDiff, Side
+from kimibot.review.diffs import parse, whole
+from kimibot.review.findings import Finding
+from kimibot.review.patching import patch
+from kimibot.review.said import Severity
+from tests.review.repositories import versions
+
+LINES = [f"value_{n} = {n}" for n in range(40)]
+CODE = "\n".join(LINES) + "\n"
+
+
+def suggests(line: int, suggestion: str, path: str = "src/a.py") -> Finding:
+    return Finding(Anchor(path, Side.NEW, line), Severity.MAJOR, "T", "", "", suggestion)
+
+
+def applied(folder: Path, path: str, content: bytes, made: str) -> bytes:
+    """The file as git leaves it."""
+    target = folder / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(content)
+    command = ["git", "apply", "--whitespace=nowarn", "-"]
+    done = subprocess.run(
+        command, input=made.encode(), cwd=folder, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return target.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "lines", [[1], [40], [1, 40], [10, 12, 30], [5, 12, 19], list(range(1, 41))]
+)
+@pytest.mark.parametrize("suggestion", ["new()", "one()\ntwo()\nthree()"])
+@pytest.mark.parametrize("path", ["src/a.py", "a b/é.py"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", ""])
+def test_each_suggestion_takes_the_place_of_its_line(
+    lines: list[int], suggestion: str, path: str, end: str, tmp_path: Path
+) -> None:
+    content = (CODE.replace("\n", end) if end else CODE.rstrip("\n")).encode()
+    made = patch([whole(path, content)], [suggests(n, suggestion, path) for n in lines])
+
+    separator = end or "\n"
+    wanted = [
+        suggestion.replace("\n", separator) if number in lines else line
+        for number, line in enumerate(LINES, 1)
+    ]
+    after = applied(tmp_path, path, content, made)
+    assert after.decode() == separator.join(wanted) + end
+
+
+def test_it_applies_to_the_new_version_of_a_diff_without_the_whole_file(tmp_path: Path) -> None:
+    old = CODE.encode()
+    new = CODE.replace("value_20 = 20", "value_20 = 21").replace("value_3 = 3\n", "").encode()
+    diff = parse(versions(tmp_path / "r", {"src/a.py": old}, {"src/a.py": new}).diff())
+
+    made = patch(diff.files, [suggests(20, "value_20 = 22"), suggests(4, "value_4 = 5")])
+
+    after = applied(tmp_path / "other", "src/a.py", new, made).decode()
+    assert after.count("value_20 = 22\n") == after.count("value_4 = 5\n") == 1
+
+
+def test_an_indent_that_was_left_out_is_put_in() -> None:
+    made = patch([whole("a.py", b"def f():\n    return 1\n")], [suggests(2, "return 2", "a.py")])
+
+    assert "\n+    return 2\n" in made
+
+
+@pytest.mark.parametrize(
+    ("file", "finding"),
+    [
+        (whole("snippet", b"x\n"), suggests(1, "y", "snippet")),
+        (whole("src/a.py", b"x\n"), suggests(1, "")),
+        (whole("src/a.py", b"x\n"), suggests(1, "x")),
+        (whole("src/a.py", b"x\nz\n"), suggests(1, "y\nz")),
+        (whole("src/a.py", b"x\n"), suggests(7, "y")),
+    ],
+)
+def test_where_nothing_can_be_patched_there_is_none(file: FileDiff, finding: Finding) -> None:
+    assert patch([file], [finding]) == ""
