@@ -21,6 +21,7 @@ from kimibot.sandbox.github import (
     local_github,
 )
 from kimibot.sandbox.kimi import End
+from kimibot.sandbox.kimi.telling import written
 from tests.whole_way.scene import DEV, Scene, body, button, note, open_scene
 
 CODE = "```\ndef last(rows):\n    return rows[len(rows)]\n```"
@@ -324,3 +325,15 @@ async def test_what_a_review_suggests_is_given_as_a_patch_to_its_asker(tmp_path:
         await s.outcome(root, count=3)
         assert "Must not be merged" in str(s.kimi.requests[-1].body["messages"])
         assert await s.slack.complaints() == []
+
+
+async def test_the_local_kimi_finds_the_planted_bug_and_suggests_what_mends_it(
+    tmp_path: Path,
+) -> None:
+    async with open_scene(tmp_path) as s:
+        root = await s.ask(f"@kimibot Please review this:\n```\n{written('snippet')}\n```")
+        [reply] = await s.outcome(root)
+
+        assert "**1. Critical: `=+` is not `+=`** · `snippet:4`" in body(reply)
+        assert "        total += value" in body(reply)
+        assert "**2. Major: An empty list divides by zero** · `snippet:5`" in body(reply)

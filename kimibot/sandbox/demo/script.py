@@ -1,7 +1,7 @@
 """`kimibot demo --script`: a fixed conversation in the terminal, checked at every step.
 
-A mention, a follow-up from memory, a word to the bot, an error with Try again, and a kill -9 in
-mid-answer.
+A mention, a follow-up from memory, a word to the bot, a review, an error with Try again, and a
+kill -9 in mid-answer.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kimibot.sandbox.demo.processes import Process, bot_environment, counterparts, started
+from kimibot.sandbox.kimi.telling import written
 from kimibot.sandbox.slack import LocalSlackControls
 
 Say = Callable[[str], None]
@@ -71,6 +72,7 @@ class _Play:
             self._say(f"The bot is connected (process {bot.pid}).")
             await self._mention_and_follow_up()
             await self._word_to_the_bot()
+            await self._review()
             await self._error_and_try_again()
             root = await self._kill_in_mid_answer(bot)
         async with self._bot() as bot:
@@ -90,6 +92,12 @@ class _Play:
         root = await self._ask("@kimibot help")
         if "What is stored" not in await self._answer(root, replies=1):
             raise Unexpected("the help does not say what is stored")
+
+    async def _review(self) -> None:
+        root = await self._ask(f"@kimibot review this\n```\n{written('snippet')}\n```")
+        report = await self._answer(root, replies=1)
+        if "Critical" not in report or "snippet:4" not in report:
+            raise Unexpected("the review does not name the planted bug at its line")
 
     async def _error_and_try_again(self) -> None:
         root = await self._ask("@kimibot Show me a flaky 500")
