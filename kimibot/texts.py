@@ -246,6 +246,9 @@ _HELP = """\
 Mention me in a channel or write to me directly, and I answer in the thread with Kimi. \
 In a thread of mine, follow-ups need no mention where it is clear that they are for me.
 
+A message to me that begins with `review` has code reviewed: what is pasted or attached, or a pull \
+request by its address on GitHub.
+
 Some words do something else when you say them to me alone:
 
 - `summarise`: I sum up this thread.

@@ -176,6 +176,24 @@ async def test_a_kill_in_mid_answer_leaves_one_reply_that_the_next_process_finis
         assert (reply["ts"], body(reply)) == (half["ts"], "All of it.")
 
 
+async def test_a_kill_in_mid_review_leaves_one_reply_with_the_review_done_anew(
+    tmp_path: Path,
+) -> None:
+    found = '{"path": "snippet", "line": 1, "quote": "x = 1", "title": "%s"}\n'
+    async with world(tmp_path) as w:
+        async with w.bot() as bot:
+            w.kimi.play(found % "The first", found % "Never said", delay_seconds=30.0)
+            root = await w.slack.say("ana", DEV, "@kimibot review\n```\nx = 1\ny = 2\n```")
+            [half] = await w.until_said(root, "The first")
+            await bot.end(signal.SIGKILL)
+        w.kimi.play('{"verdict": "All is well."}')
+        async with w.bot():
+            [reply] = await w.until_said(root, "All is well.")
+
+        assert reply["ts"] == half["ts"]
+        assert body(reply) == "**All is well.**\n\nRead 1 of 1 file."
+
+
 async def test_a_kill_before_the_first_post_was_noted_leaves_one_reply(tmp_path: Path) -> None:
     async with world(tmp_path) as w:
         async with w.bot() as bot:

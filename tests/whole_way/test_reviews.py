@@ -337,3 +337,25 @@ async def test_the_local_kimi_finds_the_planted_bug_and_suggests_what_mends_it(
         assert "**1. Critical: `=+` is not `+=`** · `snippet:4`" in body(reply)
         assert "        total += value" in body(reply)
         assert "**2. Major: An empty list divides by zero** · `snippet:5`" in body(reply)
+
+
+async def test_where_nothing_needs_reading_it_says_why_and_asks_nobody(tmp_path: Path) -> None:
+    lock = "```\n--- a/uv.lock\n+++ b/uv.lock\n@@ -1 +1 @@\n-a\n+b\n```"
+    async with open_scene(tmp_path) as s:
+        root = await s.ask(f"@kimibot review\n{lock}")
+        [reply] = await s.outcome(root)
+
+        assert texts.REVIEW_NOTHING_READ in body(reply)
+        assert "`uv.lock` (lock file)" in body(reply)
+        assert s.kimi.requests == []
+
+
+async def test_a_review_that_reaches_its_limit_says_that_there_may_be_more(tmp_path: Path) -> None:
+    async with open_scene(tmp_path) as s:
+        s.kimi.play(finding(), finish_reason="length")
+        root = await s.ask(f"@kimibot review\n{CODE}")
+        [reply] = await s.outcome(root)
+
+        assert "`snippet:2`" in body(reply)
+        assert note(reply) == texts.REVIEW_CUT
+        assert button(reply) == ""
