@@ -359,3 +359,15 @@ async def test_a_review_that_reaches_its_limit_says_that_there_may_be_more(tmp_p
         assert "`snippet:2`" in body(reply)
         assert note(reply) == texts.REVIEW_CUT
         assert button(reply) == ""
+
+
+async def test_code_beside_an_address_that_can_not_be_read_is_reviewed_alone(
+    tmp_path: Path,
+) -> None:
+    async with reviewed_scene(tmp_path) as (s, _):
+        s.kimi.play(finding(), VERDICT)
+        root = await s.ask(f"@kimibot review this fix for acme/shop#99\n{CODE}")
+        [reply] = await s.outcome(root)
+
+        assert "`snippet:2`" in body(reply)
+        assert note(reply) == failures.github_failed(NotThere())
