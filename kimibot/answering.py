@@ -41,6 +41,7 @@ from kimibot.reply_parts import Posted, Sure
 from kimibot.reviewing import (
     Askers,
     Kept,
+    NoCode,
     NothingToReview,
     Reviewing,
     Submissions,
@@ -297,6 +298,10 @@ class Answering:
         except NothingToReview as nothing:
             attempt.tell()
             await reply.finish(str(nothing))
+            return
+        except NoCode:
+            attempt.made = None
+            await self._answer(attempt, reply)
             return
         attempt.succeed(answer)
         told = attempt.notes + cut_short(attempt) + await self._granting.last_words(attempt)

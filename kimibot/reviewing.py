@@ -37,11 +37,18 @@ REMEMBERED_SHARE = 0.5
 BYTES_PER_TOKEN = 5
 """As many as a token of our estimate may take in the body of a request, with what escapes them."""
 
+TEXT_CHARACTERS = 200
+"""An ask of so many without any code brings a text that is to be reviewed."""
+
 log = logging.getLogger(__name__)
 
 
 class NothingToReview(Exception):
     """Nobody has shown any code, or none that we may look at; the text says what to do."""
+
+
+class NoCode(Exception):
+    """What is to be reviewed is a text: that is an ordinary ask."""
 
 
 class Submissions(Protocol):
@@ -113,7 +120,8 @@ class Reviewing:
     ) -> Answer:
         """The whole review, whose findings are shown as they come.
 
-        Raises NothingToReview, GitHubError, KimiError, and Denied when no more tokens may be used.
+        Raises NothingToReview, NoCode, GitHubError, KimiError, and Denied when no more tokens may
+        be used.
         """
         attempt.made = ""
         ask = _ask(attempt, remembered)
@@ -147,9 +155,13 @@ class Reviewing:
         files_of = await self._files(attempt, remembered)
         api_url = self._submissions.api_url
         source = await asyncio.to_thread(find_source, remembered, ask.ts, api_url, files_of)
-        if source is None:
-            raise NothingToReview(texts.REVIEW_OF_NOTHING)
         words = words_of(ask)
+        if source is None:
+            raise (
+                NoCode
+                if len(words) >= TEXT_CHARACTERS
+                else NothingToReview(texts.REVIEW_OF_NOTHING)
+            )
         code = source.material(words)
         if source.addresses:
             try:

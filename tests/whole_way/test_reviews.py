@@ -371,3 +371,14 @@ async def test_code_beside_an_address_that_can_not_be_read_is_reviewed_alone(
 
         assert "`snippet:2`" in body(reply)
         assert note(reply) == failures.github_failed(NotThere())
+
+
+async def test_a_text_that_is_to_be_reviewed_is_an_ordinary_ask(tmp_path: Path) -> None:
+    async with open_scene(tmp_path) as s:
+        s.kimi.play("It could be shorter.")
+        letter = "Dear customer, we are sorry that your parcel has been lost. " * 5
+        root = await s.ask(f"@kimibot review my letter: {letter}")
+        [reply] = await s.outcome(root)
+
+        assert body(reply) == "It could be shorter."
+        assert letter.strip() in request(s)
