@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from kimibot.views import Button, Cut, Folded, Part, Style
+from kimibot.views import Button, Cut, Folded, Part, Style, View
 
 
 class Folding(Protocol):
@@ -70,6 +70,16 @@ class Showing:
     def is_cut_at(self, shown_to: Cut) -> bool:
         """Whether what is shown stops at code of which there is more."""
         return bool(self.count) and shown_to.offset <= self.firm_to
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What one call shows: the view, up to where in the text, and which text it is."""
+
+    view: View
+    shown_to: Cut
+    number: int
+    folds: int
 
 
 class OpenPart:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kimibot.budget import FEW_LIVE, Urgency, Wish
 from kimibot.errors import (
@@ -21,7 +21,7 @@ from kimibot.errors import (
     ReplyRefused,
     SlackError,
 )
-from kimibot.open_part import OpenPart, Showing, Splitter
+from kimibot.open_part import OpenPart, Seen, Showing, Splitter
 from kimibot.pacing import Growth, Pacing, now
 from kimibot.reply_parts import ReplyParts
 from kimibot.views import Button, Cut, Style, View
@@ -37,16 +37,6 @@ UNKNOWN_TRIES = 3
 
 SIGN_SECONDS = 10.0
 """How often the elapsed time is shown while there is no text yet."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """What one call shows: the view, up to where in the text, and which text it is."""
-
-    view: View
-    shown_to: Cut
-    number: int
-    folds: int
 
 
 class Painter:
@@ -306,12 +296,12 @@ class Painter:
         await self._parts.post(seen.view)
         self._confirm(seen)
 
-    def _to_be_seen(self) -> _Seen:
+    def _to_be_seen(self) -> Seen:
         """What a call that is made now will show."""
         _, shown_to = self._open.of(self.showing)
-        return _Seen(self._view()[0], shown_to, self.showing.number, self.showing.folds)
+        return Seen(self._view()[0], shown_to, self.showing.number, self.showing.folds)
 
-    def _confirm(self, seen: _Seen) -> None:
+    def _confirm(self, seen: Seen) -> None:
         """Slack shows this now."""
         if seen.number > self._shown_number:
             self._on_shown(seen.number - self._shown_number - 1)
