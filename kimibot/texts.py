@@ -91,6 +91,7 @@ INSTRUCTIONS = {
 """What the model is told beside the thread for asks of these kinds."""
 
 REVIEW_NO_PROBLEMS = "No problems found."
+REVIEW_NO_FINDINGS = "A review in Kimi's own words."
 REVIEW_PROBLEMS = "{count} found: {severities}."
 REVIEW_NOTHING_READ = "There was nothing in it to review."
 REVIEW_NOT_CERTAIN = "I can't verify this from what I was shown."
@@ -248,6 +249,10 @@ In a thread of mine, follow-ups need no mention where it is clear that they are 
 
 A message to me that begins with `review` has code reviewed: what is pasted or attached, or a pull \
 request by its address on GitHub.
+
+I read the files that you attach: text, code, PDF, and pictures where Kimi sees them. \
+You can edit or delete your question, press **Stop**, and let me **Continue** what ended too \
+early. *Ask Kimi about this* and *Review with Kimi* are in the menu of every message.
 
 Some words do something else when you say them to me alone:
 

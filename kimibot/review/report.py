@@ -119,7 +119,7 @@ def _verdict(review: Review) -> str:
         return texts.REVIEW_NOTHING_READ
     found = Counter(one.severity for one in review.chosen.findings)
     if not found:
-        return texts.REVIEW_NO_PROBLEMS
+        return texts.REVIEW_NO_FINDINGS if review.prose.strip() else texts.REVIEW_NO_PROBLEMS
     severities = ", ".join(f"{found[one]} {_WORDS[one].lower()}" for one in sorted(found))
     count = _counted(found.total(), "problem")
     return texts.REVIEW_PROBLEMS.format(count=count, severities=severities)

@@ -57,6 +57,13 @@ def test_no_problems_found_is_a_review() -> None:
     assert finished(Review(Chosen(()), [WHOLE])) == "**No problems found.**\n\nRead 1 of 1 file."
 
 
+def test_a_review_in_other_words_is_not_called_one_without_problems() -> None:
+    told = finished(Review(Chosen(()), [WHOLE], prose="The lock is missing."))
+
+    assert told.startswith("**A review in Kimi's own words.**\n\n")
+    assert told.endswith("The lock is missing.")
+
+
 def test_where_nothing_was_read_nobody_says_that_it_is_good() -> None:
     skipped = Coverage(whole("uv.lock", b"x\n"), Look.SKIPPED, 1, 0, "lock file")
 
