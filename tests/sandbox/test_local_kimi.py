@@ -457,6 +457,18 @@ async def test_the_review_finds_the_bug_of_the_snippet(kimi: LocalKimi) -> None:
     assert "`=+` is not `+=`" in told.content
 
 
+async def test_an_answer_that_was_cut_off_is_continued_where_it_ended(kimi: LocalKimi) -> None:
+    begun = written("long")[:400]
+    said = [
+        {"role": "user", "content": "a job queue?"},
+        {"role": "assistant", "content": f"{begun}\n[cut off]"},
+        {"role": "user", "content": "Go on exactly where it ends."},
+    ]
+    told = await ask(kimi, messages=said)
+
+    assert begun.rstrip() + told.content == written("long")
+
+
 async def test_other_code_gets_an_honest_answer(kimi: LocalKimi) -> None:
     told = await ask(kimi, "```\nprint(1)\nprint(2)\n```")
 

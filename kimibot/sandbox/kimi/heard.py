@@ -20,13 +20,14 @@ _ADDRESS = re.compile(r"<@\w+(?:\|[^>]*)?>|@kimi\w*", re.IGNORECASE)
 class Heard:
     """The request's words. `tries` counts the refusals that the same ask has met already.
 
-    `shrunk` says that an earlier try of the same ask was longer.
+    `shrunk` says that an earlier try of the same ask was longer; `last_answer` is ours, before it.
     """
 
     question: str
     earlier: tuple[str, ...] = ()
     tries: int = 0
     shrunk: bool = False
+    last_answer: str = ""
 
     @property
     def plain(self) -> str:
@@ -44,7 +45,8 @@ def hear(messages: Sequence[Mapping[str, Any]], *, tries: int = 0, shrunk: bool 
     """Take the asks of people out of a request's messages, oldest first."""
     asks = [ask for message in messages for ask in _asks(message)]
     question = asks[-1] if asks else ""
-    return Heard(question, tuple(asks[:-1]), tries, shrunk)
+    answers = [text_of(message) for message in messages if message.get("role") == "assistant"]
+    return Heard(question, tuple(asks[:-1]), tries, shrunk, answers[-1] if answers else "")
 
 
 def text_of(message: Mapping[str, Any]) -> str:

@@ -32,6 +32,8 @@ def choose(heard: Heard, teller: Teller) -> Plan | Refusal:
     """The answer to what was heard; a client that numbers the lines of code has its own."""
     if wants_findings(heard):
         return find(heard, teller)
+    if re.search(r"\bgo on exactly\b", heard.plain):
+        return telling.go_on(heard, teller)
     tell = next((scene.tell for scene in scenes() if scene.fits(heard)), telling.unknown)
     return tell(heard, teller)
 

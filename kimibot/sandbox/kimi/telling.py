@@ -14,6 +14,8 @@ from kimibot.sandbox.kimi.plan import Chunk, End, Pace, Plan, Refusal
 SLOW_REASONING_SECONDS = 30.0
 _FLAKY_TRIES = 2
 _KEPT_CHARACTERS = 160
+_CUT_OFF = "[cut off]"
+"""With what an answer ends that the bot wants to be continued."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,14 @@ def review(heard: Heard, teller: Teller) -> Plan:
     lines = heard.code.splitlines()
     seen = f"{len(lines)} lines, beginning with `{lines[0].strip()[:60]}`" if lines else "no code"
     return teller.says(written("other_review").replace("{seen}", seen))
+
+
+def go_on(heard: Heard, teller: Teller) -> Plan:
+    """The rest of the long answer, from where it was cut off."""
+    whole, begun = written("long"), heard.last_answer.removesuffix(_CUT_OFF).rstrip()
+    if not begun or not whole.startswith(begun):
+        return teller.says("That was all that I had to say.")
+    return teller.says(whole.removeprefix(begun))
 
 
 def remember(heard: Heard, teller: Teller) -> Plan:
