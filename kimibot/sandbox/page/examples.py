@@ -34,7 +34,7 @@ def local_examples() -> tuple[Group, ...]:
     known = [_example(scene.example, scene.shows) for scene in scenes()]
     talk = known[-_FIRST:]
     return (
-        Group("Just ask", tuple(reversed(talk))),
+        Group("Just ask", (*reversed(talk), *_words())),
         Group("When things go wrong", tuple(known[:-_FIRST])),
     )
 
@@ -49,7 +49,12 @@ def real_examples() -> tuple[Group, ...]:
         ("怎么用一句话解释幂等？", "a question in Chinese"),
         (_FOLLOW_UP, "the thread is remembered"),
     )
-    return (Group("Just ask", tuple(_example(*ask) for ask in asks)),)
+    return (Group("Just ask", (*(_example(*ask) for ask in asks), *_words())),)
+
+
+def _words() -> tuple[Example, ...]:
+    """What the bot itself answers."""
+    return (Example("help", "what the bot can do, what is stored, and where it is sent"),)
 
 
 def _example(text: str, shows: str) -> Example:

@@ -3,6 +3,12 @@
 import { faceOf, make } from "./composer.js";
 import { paragraph } from "./messages.js";
 
+const HANDLES = [
+  "📎 Attach a file to what you ask: text, code, PDF, a picture.",
+  "Stop an answer while it is written, and Continue it.",
+  "✎ Edit what you asked: the answer begins anew, or is offered again.",
+  "✨ asks about any message, and 🔍 reviews the code in it.",
+];
 const NOTES = { guest: " (guest)", outside: " (another company)" };
 
 export function about(place) {
@@ -54,7 +60,15 @@ export function guide(groups, onPick) {
     list.append(...group.examples.map((example) => exampleEntry(example, onPick)));
     return [make("h3", { textContent: group.title }), list];
   });
-  return [paragraph("intro", intro), ...lists];
+  return [paragraph("intro", intro), ...lists.slice(0, 2), ...handles(), ...lists.slice(2)];
+}
+
+// What is done with a message, and not by typing.
+function handles() {
+  const list = document.createElement("ul");
+  list.className = "handles";
+  list.append(...HANDLES.map((words) => item(words)));
+  return [make("h3", { textContent: "More than typing" }), list];
 }
 
 function exampleEntry(example, onPick) {
