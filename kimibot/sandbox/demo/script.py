@@ -1,7 +1,8 @@
 """`kimibot demo --script`: a fixed conversation in the terminal, checked at every step.
 
-A mention, a follow-up from memory, a word to the bot, a review, an error with Try again, and a
-kill -9 in mid-answer.
+A mention, a follow-up from memory, a word to the bot, an attached file, a review, an edit, an
+answer that is cut short, continued and stopped, a message that is asked about, an error
+with Try again, and a kill -9 in mid-answer.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,10 @@ Fields = dict[str, Any]
 CHANNEL = "#dev"
 ASKER = "ana"
 STEP_SECONDS = 60.0
-AT_REST_SECONDS = 2.5
-KIMI_OPTIONS = ("--speed", "4")
+AT_REST_SECONDS = 2.0
+KIMI_OPTIONS = ("--speed", "6")
+ROWS: Fields = {"name": "rows.csv", "text": "row,price\n1,9\n"}
+MEAN: Fields = {"name": "mean.py", "text": f"{written('snippet')}\n"}
 SHORT_LEASE = {
     "KIMIBOT_LEASE_SECONDS": "4",
     "KIMIBOT_RENEW_SECONDS": "1",
@@ -72,7 +75,10 @@ class _Play:
             self._say(f"The bot is connected (process {bot.pid}).")
             await self._mention_and_follow_up()
             await self._word_to_the_bot()
-            await self._review()
+            await self._file_and_review()
+            await self._edit()
+            await self._cut_short_and_continued()
+            await self._asked_about()
             await self._error_and_try_again()
             root = await self._kill_in_mid_answer(bot)
         async with self._bot() as bot:
@@ -93,11 +99,45 @@ class _Play:
         if "What is stored" not in await self._answer(root, replies=1):
             raise Unexpected("the help does not say what is stored")
 
-    async def _review(self) -> None:
-        root = await self._ask(f"@kimibot review this\n```\n{written('snippet')}\n```")
-        report = await self._answer(root, replies=1)
-        if "Critical" not in report or "snippet:4" not in report:
-            raise Unexpected("the review does not name the planted bug at its line")
+    async def _file_and_review(self) -> None:
+        root = await self._ask("@kimibot What is in this?", files=[ROWS])
+        if "2 lines" not in await self._answer(root, replies=1):
+            raise Unexpected("the attached file was not read")
+        await self._ask("@kimibot review this", root, files=[MEAN])
+        review = await self._answer(root, replies=2)
+        if "1. Critical" not in review or "mean.py:4" not in review:
+            raise Unexpected("the review does not say what is wrong, and where")
+
+    async def _edit(self) -> None:
+        root = await self._ask("@kimibot How would you build a job queue on PostgreSQL?")
+        await self._reply(root, lambda reply: len(_body(reply)) > 100)
+        self._say("  ana      (edits it) @kimibot When do I answer 409 and when 422?")
+        edited = "@kimibot When do I answer 409 and when 422?"
+        await self._slack.edit(ASKER, CHANNEL, root, edited)
+        anew = await self._reply(root, lambda reply: "422" in _body(reply))
+        self._show(anew)
+        if "SKIP LOCKED" in _body(anew):
+            raise Unexpected("the answer to what was asked before is still there")
+
+    async def _cut_short_and_continued(self) -> None:
+        root = await self._ask("@kimibot Give me a truncated answer")
+        cut = await self._reply(root, lambda reply: _has_button(reply, "continue"))
+        self._show(cut)
+        self._say("  ana      (presses Continue)")
+        await self._slack.click(ASKER, CHANNEL, cut["ts"], "continue")
+        going_on = await self._reply(root, lambda reply: len(_body(reply)) > 100, replies=2)
+        if "stand-in" in _body(going_on):
+            raise Unexpected("the answer was not continued")
+        await self._slack.click(ASKER, CHANNEL, going_on["ts"], "stop")
+        stopped = await self._reply(root, lambda reply: "Stopped by" in _note(reply), replies=2)
+        self._show(stopped)
+        self._say("           (by Stop, which ana has pressed)")
+
+    async def _asked_about(self) -> None:
+        root = await self._ask("Who knows when it is a 409?")
+        self._say("  ana      (chooses Ask Kimi about this)")
+        await self._slack.shortcut(ASKER, CHANNEL, root, "ask_about")
+        self._show(await self._reply(root, lambda reply: "409" in _body(reply)))
 
     async def _error_and_try_again(self) -> None:
         root = await self._ask("@kimibot Show me a flaky 500")
@@ -132,9 +172,10 @@ class _Play:
         messages = "1 message" if count == 1 else f"{count} messages, each of them once"
         self._say(f"           (in the same place: {messages})")
 
-    async def _ask(self, text: str, root: str | None = None) -> str:
-        self._say(f"\n  {ASKER:8} {text}")
-        return await self._slack.say(ASKER, CHANNEL, text, thread_ts=root)
+    async def _ask(self, text: str, root: str | None = None, files: Sequence[Fields] = ()) -> str:
+        named = "".join(f"  [{file['name']}]" for file in files)
+        self._say(f"\n  {ASKER:8} {text}{named}")
+        return await self._slack.say(ASKER, CHANNEL, text, thread_ts=root, files=files)
 
     async def _answer(self, root: str, *, replies: int) -> str:
         """The newest reply, once there are so many and it has stopped growing."""
