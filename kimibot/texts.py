@@ -35,7 +35,7 @@ GIVEN_UP = "I was interrupted three times while I answered this. Please try agai
 UNFORESEEN = "Something went wrong on my side. Please try again."
 DECLINED = "Kimi declined to go on here."
 REACHED_LIMIT = (
-    "The answer reached its length limit and ends here. Ask me to go on if you need the rest."
+    "The answer reached its length limit and ends here. Press Continue if you need the rest."
 )
 STOPPED = "Stopped."
 NOTHING_TO_STOP = "There is nothing to stop here."
@@ -45,7 +45,7 @@ NO_ANSWER_YET = "I could not finish your answer: see above."
 ASKED_ALREADY = "That message has its answer already, or will have it: look into its thread."
 NOTHING_TO_ANSWER = "I can't answer that message. Ask me about it in its thread."
 QUESTION_EDITED = (
-    "You have edited a question that I answered, or am answering, as it was before. "
+    "You have edited your question; my answer is to what it said before. "
     "Shall I answer it again?"
 )
 NOT_ANSWERED_YET = "I am still answering this. Press the button again when I am done."
