@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kimibot.conversation import Message
 from kimibot.storage.columns import database_now
-from kimibot.storage.tables import QUEUED, RUNNING, is_open, messages, turns
+from kimibot.storage.tables import QUEUED, RUNNING, has_nothing_left, is_open, messages, turns
 from kimibot.turns import Again, Kind, Outcome, Renewal
 
 _answering = turns.alias("answering")
@@ -29,7 +29,7 @@ _is_gone = (
         messages.c.team == _answering.c.team,
         messages.c.channel == _answering.c.channel,
         messages.c.ts == _answering.c.ts,
-        or_(messages.c.deleted_at.is_not(None), messages.c.text == ""),
+        or_(messages.c.deleted_at.is_not(None), has_nothing_left),
     )
     .label("is_gone")
 )

@@ -12,7 +12,16 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from kimibot.conversation import Accepted, Asker, Message, Speaker, Thread, ThreadFacts
 from kimibot.storage.columns import database_now
 from kimibot.storage.memory import add_messages, without_forgotten
-from kimibot.storage.tables import ENDED, QUEUED, is_open, messages, threads, turns, unless_there
+from kimibot.storage.tables import (
+    ENDED,
+    QUEUED,
+    has_nothing_left,
+    is_open,
+    messages,
+    threads,
+    turns,
+    unless_there,
+)
 from kimibot.turns import Kind, Outcome
 
 _HOUR_SECONDS = 3600
@@ -61,7 +70,7 @@ _REQUEUE = (
             messages.c.team == turns.c.team,
             messages.c.channel == turns.c.channel,
             messages.c.ts == turns.c.ts,
-            or_(messages.c.deleted_at.is_not(None), messages.c.text == ""),
+            or_(messages.c.deleted_at.is_not(None), has_nothing_left),
         ),
     )
     .values(

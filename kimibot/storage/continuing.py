@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import bindparam, exists, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from kimibot.storage.tables import QUEUED, is_open, turns, unless_there
+from kimibot.conversation import Speaker
+from kimibot.storage.tables import QUEUED, is_open, messages, turns, unless_there
 from kimibot.turns import Kind
 
 _CUT = select(
@@ -18,7 +19,15 @@ _CUT = select(
     turns.c.asker,
     turns.c.asker_team,
     turns.c.reply_ts,
-).where(turns.c.id == bindparam("turn_id"), ~is_open)
+).where(
+    turns.c.id == bindparam("turn_id"),
+    ~is_open,
+    exists().where(
+        messages.c.turn_id == turns.c.id,
+        messages.c.speaker == Speaker.US.value,
+        messages.c.text != "",
+    ),
+)
 _ADD_TURN = {
     dialect: statement.returning(turns.c.thread_id)
     for dialect, statement in unless_there(turns).items()
@@ -35,7 +44,8 @@ async def add(
 ) -> int | None:
     """The thread, if a turn was queued that goes on where the reply of `turn_id` ends.
 
-    None where that has not ended or has no reply, and where it is continued already.
+    None where that has not ended or has no reply, where its answer was forgotten or deleted, and
+    where it is continued already.
     """
     cut = (await connection.execute(_CUT, {"turn_id": turn_id})).one_or_none()
     if cut is None or not cut.reply_ts:

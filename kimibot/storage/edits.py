@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from kimibot.conversation import Message
 from kimibot.storage.columns import AnyText, database_now
 from kimibot.storage.memory import add_messages
-from kimibot.storage.tables import RUNNING, messages, threads, turns
+from kimibot.storage.tables import RUNNING, has_nothing_left, messages, threads, turns
 from kimibot.turns import Stop, StopCause, TurnToStop
 
 _new_text = bindparam("new_text", type_=AnyText)
@@ -29,7 +29,8 @@ _CORRECT = (
     .where(
         *_is_it,
         messages.c.deleted_at.is_(None),
-        messages.c.text.not_in(("", _new_text)),  # an empty one was to be forgotten
+        messages.c.text != _new_text,
+        ~has_nothing_left,  # it was to be forgotten
     )
     .values(text=_new_text, sent=None, edited_at=database_now())
 )

@@ -16,6 +16,8 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    and_,
+    exists,
     false,
 )
 from sqlalchemy.dialects import postgresql, sqlite
@@ -243,3 +245,9 @@ def instead(table: Table, key: tuple[str, ...], columns: tuple[str, ...]) -> dic
             index_elements=key, set_={name: on_postgresql.excluded[name] for name in columns}
         ),
     }
+
+
+has_nothing_left = and_(
+    messages.c.text == "", ~exists().where(attachments.c.message_id == messages.c.id)
+)
+"""Of a message that was emptied; one that is a file alone never had a text, but has its file."""
