@@ -36,7 +36,7 @@ from kimibot.handles import below, below_review
 from kimibot.lease import Lease
 from kimibot.live_reply import LiveReply
 from kimibot.own_words import OwnWords
-from kimibot.recalling import Recalling, Rows, Sources
+from kimibot.recalling import NothingLeft, Recalling, Rows, Sources
 from kimibot.reply_parts import Posted, Sure
 from kimibot.reviewing import (
     Askers,
@@ -282,7 +282,12 @@ class Answering:
 
     async def _answer(self, attempt: Attempt, reply: LiveReply) -> None:
         """The happy path: recall, stream, show the whole of it."""
-        answer = await attempt.signal.unless_requested(self._recall_and_ask(attempt, reply))
+        try:
+            answer = await attempt.signal.unless_requested(self._recall_and_ask(attempt, reply))
+        except NothingLeft:
+            attempt.tell()
+            await reply.finish(texts.NOTHING_TO_CONTINUE)
+            return
         attempt.succeed(answer)
         told = attempt.notes + notes(attempt) + await self._granting.last_words(attempt)
         buttons = below(answer, attempt.turn.id, shows_reasoning=self._shows_reasoning)

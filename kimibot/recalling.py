@@ -48,6 +48,10 @@ class Sources(Protocol):
         """Since when we have heard every event, in seconds since the epoch."""
 
 
+class NothingLeft(Exception):
+    """What was to be continued was forgotten or deleted meanwhile."""
+
+
 class Recalling:
     """Reads a thread for the model, without a hole as far as Slack allows."""
 
@@ -69,7 +73,10 @@ class Recalling:
         self._now = now
 
     async def recall(self, attempt: Attempt) -> list[Remembered]:
-        """Our rows of the thread; Slack fills in what was said when we were not there."""
+        """Our rows of the thread; Slack fills in what was said when we were not there.
+
+        Raises NothingLeft where there is no answer left to go on with.
+        """
         claim, looked_at = attempt.claim, self._now()
         remembered = await self._rows.recall(claim.thread_id)
         if self._has_gaps(claim, remembered):
@@ -78,6 +85,8 @@ class Recalling:
             remembered = await self._rows.recall(claim.thread_id)
         else:
             attempt.complete_at = looked_at
+        if not _has_what_is_continued(claim, remembered):
+            raise NothingLeft
         return _to_be_read(claim, remembered)
 
     async def _fill_gaps(self, attempt: Attempt, remembered: Sequence[Remembered]) -> bool:
@@ -143,6 +152,12 @@ class Recalling:
             return True
         complete_at = claim.complete_at.timestamp() if claim.complete_at else 0.0
         return max(float(begins_ts), complete_at) < self._sources.connected_since()
+
+
+def _has_what_is_continued(claim: Claim, remembered: Sequence[Remembered]) -> bool:
+    turn = claim.turns[0]
+    is_there = any(one.speaker is Speaker.US and one.ts <= turn.ts for one in remembered)
+    return is_there or turn.kind is not Kind.CONTINUE
 
 
 def _to_be_read(claim: Claim, remembered: Sequence[Remembered]) -> list[Remembered]:

@@ -43,10 +43,10 @@ NOT_YOURS_TO_STOP = "Only the person who asked, or who takes part in the thread,
 YOUR_ANSWER_IS_READY = "your answer is ready."
 NO_ANSWER_YET = "I could not finish your answer: see above."
 ASKED_ALREADY = "That message has its answer already, or will have it: look into its thread."
+NOTHING_TO_CONTINUE = "What I should go on with was deleted, or I was told to forget it."
 NOTHING_TO_ANSWER = "I can't answer that message. Ask me about it in its thread."
 QUESTION_EDITED = (
-    "You have edited your question; my answer is to what it said before. "
-    "Shall I answer it again?"
+    "You have edited your question; my answer is to what it said before. Shall I answer it again?"
 )
 NOT_ANSWERED_YET = "I am still answering this. Press the button again when I am done."
 IS_FOLLOWED = "The thread has gone on since. Please ask again in a new message."

@@ -47,7 +47,7 @@ from kimibot.own_words import OwnWords
 from kimibot.pacing import Pacing
 from kimibot.reply_parts import Sure
 from kimibot.stop_signal import StopSignal
-from kimibot.turns import Claim, Ending, Outcome, Turn
+from kimibot.turns import Claim, Ending, Kind, Outcome, Turn
 from kimibot.views import Button, View
 from tests.fakes import (
     THREAD,
@@ -741,6 +741,16 @@ async def test_the_next_try_does_not_read_what_the_one_before_has_said() -> None
     [request] = stage.model.requests
     assert [message["role"] for message in request] == ["system", "user"]
     assert stage.channel.bodies() == ["Whole."]
+
+
+@in_virtual_time
+async def test_an_answer_that_was_forgotten_meanwhile_is_not_gone_on_with() -> None:
+    stage = Stage(memory=Memory([]))
+
+    ending = await stage.answer(replace(CLAIM, turns=(replace(TURN, kind=Kind.CONTINUE),)))
+
+    assert stage.channel.bodies() == [texts.NOTHING_TO_CONTINUE]
+    assert (ending.outcome, ending.answer, stage.model.requests) == (Outcome.ANSWERED, None, [])
 
 
 @in_virtual_time

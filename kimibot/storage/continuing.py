@@ -28,6 +28,14 @@ _CUT = select(
         messages.c.text != "",
     ),
 )
+_REPLY = select(turns.c.thread_id, turns.c.reply_ts).where(turns.c.id == bindparam("turn_id"))
+_GOES_ON = select(
+    exists().where(
+        turns.c.thread_id == bindparam("in_thread"),
+        turns.c.kind == Kind.CONTINUE.value,
+        turns.c.ts.in_(bindparam("parts", expanding=True)),
+    )
+)
 _ADD_TURN = {
     dialect: statement.returning(turns.c.thread_id)
     for dialect, statement in unless_there(turns).items()
@@ -66,3 +74,12 @@ async def add(
     added = await connection.execute(_ADD_TURN[connection.dialect.name], turn)
     thread_id: int | None = added.scalar_one_or_none()
     return thread_id
+
+
+async def is_done(connection: AsyncConnection, turn_id: str) -> bool:
+    """Whether somebody has had the reply of the turn continued: then it must stay as it is."""
+    reply = (await connection.execute(_REPLY, {"turn_id": turn_id})).one_or_none()
+    if reply is None or not reply.reply_ts:
+        return False
+    key = {"in_thread": reply.thread_id, "parts": list(reply.reply_ts)}
+    return bool((await connection.execute(_GOES_ON, key)).scalar())

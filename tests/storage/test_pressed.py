@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
+from kimibot.answers import Answer
 from kimibot.conversation import Asker
 from kimibot.storage import Database, Store
 from kimibot.storage.stop_store import StopStore
 from kimibot.turns import Claim, Kind
-from tests.storage.said import NOW, answered, ask, claimed, keep, says, ts
+from tests.storage.said import NOW, answered, ask, claimed, failed, keep, says, ts
 
 
 async def cut_off(store: Store) -> Claim:
@@ -62,3 +64,14 @@ async def test_who_asks_about_a_message_is_the_asker_and_its_author_stays(store:
     [remembered] = await store.recall(accepted.thread_id)
     assert (turn.kind, turn.asker, turn.asker_team) == (Kind.ABOUT, "U9", "T2")
     assert remembered.author == "B1"
+
+
+async def test_a_reply_that_goes_on_below_is_not_written_anew(store: Store) -> None:
+    accepted = await ask(store, 1)
+    assert accepted.turn_id is not None
+    claim = await claimed(store, accepted.thread_id)
+    cut = replace(failed(ts(2)), answer=Answer("One, two", raw={"content": "One, two"}))
+    await keep(store, claim, cut)
+
+    assert await store.continue_turn(accepted.turn_id, NOW) == accepted.thread_id
+    assert await store.requeue(accepted.turn_id) is None
