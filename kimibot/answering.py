@@ -62,6 +62,8 @@ from kimibot.turns import (
 
 log = logging.getLogger(__name__)
 
+DEAF = "deaf"
+
 DRAINING = "draining"
 """The message of the cancellation that ends a turn because the process is going down."""
 
@@ -80,6 +82,10 @@ class Workspace(Sources, People, Askers, Protocol):
 
     async def left(self, thread: Thread, turn_id: str) -> Sequence[tuple[str, str]]:
         """The messages of a turn's reply with the text in them, oldest first. Raises SlackError."""
+
+    def is_deaf_in(self, channel: str, spoken_at: float) -> bool:
+        """Whether what is said in a channel without a mention surely does not reach us, judged by
+        what we said there ourselves at that time, in seconds since the epoch."""
 
 
 class Replies(Protocol):
@@ -289,9 +295,15 @@ class Answering:
             await reply.finish(texts.NOTHING_TO_CONTINUE)
             return
         attempt.succeed(answer)
+        self._tell_if_deaf(attempt)
         told = attempt.notes + notes(attempt) + await self._granting.last_words(attempt)
         buttons = below(answer, attempt.turn.id, shows_reasoning=self._shows_reasoning)
         await reply.finish(attempt.text, "\n".join(told), *buttons)
+
+    def _tell_if_deaf(self, attempt: Attempt) -> None:
+        spoken_at, channel = attempt.shown_at, attempt.claim.thread.channel
+        if spoken_at and self._workspace.is_deaf_in(channel, spoken_at.timestamp()):
+            attempt.tell_once(DEAF, texts.MENTION_ME)
 
     async def _recall_and_ask(self, attempt: Attempt, reply: LiveReply) -> Answer:
         return await self._asking.ask(attempt, reply, await self._recall(attempt))

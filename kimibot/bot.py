@@ -118,6 +118,7 @@ def _answering(settings: Settings, edges: Edges) -> Answering:
         edges.us,
         edges.messages,
         connected_since=edges.hearing.since,
+        is_deaf_in=edges.hearing.is_deaf_in,
         clock=time.monotonic,
     )
     return Answering(
@@ -178,6 +179,7 @@ def _app(settings: Settings, edges: Edges, worker: Worker, marks: Marks) -> Asyn
         take_off=lambda *what: edges.background.start(edges.messages.take_button_off(*what)),
         signing_secret=secret.get_secret_value() if secret and not settings.socket_mode else None,
         on_event=edges.metrics.event_came,
+        on_message=edges.hearing.message_in,
     )
 
 

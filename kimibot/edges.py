@@ -73,7 +73,7 @@ async def open_edges(settings: Settings, pacing: Pacing, stack: AsyncExitStack) 
         database=database,
         store=Store(database),
         kimi=kimi,
-        hearing=Hearing(time.time),
+        hearing=Hearing(time.time, is_alone=database.is_for_one_process),
         metrics=metrics,
         background=background,
     )

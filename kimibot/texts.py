@@ -27,6 +27,10 @@ STOP = "stop"
 STOP_LABEL = "Stop"
 
 HISTORY_UNREAD = "I could not read what was said here before, so I answered without it."
+MENTION_ME = (
+    "I don't hear what is said here without a mention: mention me for follow-ups. For the admin of "
+    "this bot: the app is not subscribed to the messages of this channel, see `kimibot manifest`."
+)
 OLDER_PART_LEFT_OUT = "The older part of this thread was too long for Kimi and was left out."
 PICTURES_REFUSED = "Kimi did not take the pictures, so I answered without them."
 RESTARTING = "I am being restarted; continuing shortly."

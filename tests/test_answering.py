@@ -196,6 +196,7 @@ class Workspace:
     told: list[tuple[str, str]] = field(default_factory=list)
     since: float = 0.0
     external: set[str] = field(default_factory=set)
+    is_deaf: bool = False
 
     async def is_external(self, person: str, team: str) -> bool:
         return person in self.external
@@ -221,6 +222,9 @@ class Workspace:
 
     def connected_since(self) -> float:
         return self.since
+
+    def is_deaf_in(self, channel: str, spoken_at: float) -> bool:
+        return self.is_deaf
 
 
 class Stage:
@@ -751,6 +755,19 @@ async def test_an_answer_that_was_forgotten_meanwhile_is_not_gone_on_with() -> N
 
     assert stage.channel.bodies() == [texts.NOTHING_TO_CONTINUE]
     assert (ending.outcome, ending.answer, stage.model.requests) == (Outcome.ANSWERED, None, [])
+
+
+@in_virtual_time
+async def test_where_only_mentions_reach_us_the_thread_is_told_once() -> None:
+    slowly = [Delta(content="Fi"), 10.0, *said("ne.")]
+    stage, later = Stage(slowly), Stage(slowly)
+    stage.workspace.is_deaf = later.workspace.is_deaf = True
+
+    first = await stage.answer()
+    await later.answer(replace(CLAIM, told=first.told))
+
+    assert (stage.note, first.told) == (texts.MENTION_ME, frozenset({"deaf"}))
+    assert later.note == ""
 
 
 @in_virtual_time

@@ -21,6 +21,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from kimibot.conversation import Deletion, Edit, Message, Reaction, Shortcut, Us
 from kimibot.slack.changes import read_deletion, read_edit, read_reaction
 from kimibot.slack.events import read
+from kimibot.slack.shapes import shape, string
 from kimibot.slack.shortcuts import read_shortcut
 
 log = logging.getLogger(__name__)
@@ -60,10 +61,12 @@ def build_app(
     take_off: TakeOff,
     signing_secret: str | None,
     on_event: Callable[[], None] = lambda: None,
+    on_message: Callable[[str], None] = lambda _: None,
 ) -> AsyncApp:
     """The app for Socket Mode (no signing secret) and for signed HTTP requests.
 
-    `on_event` is told of each event that is delivered, whatever it is about.
+    `on_event` is told of each event that is delivered, whatever it is about, and `on_message` of
+    the channel of each that is about a message, whoever has written it.
     """
     with _quiet_bolt():
         app = AsyncApp(
@@ -74,7 +77,7 @@ def build_app(
             ignoring_self_events_enabled=False,  # ours are dropped first of all, in `read`
             attaching_conversation_kwargs_enabled=False,
         )
-    app.use(_storing(us, listeners, on_event))
+    app.use(_storing(us, listeners, on_event, on_message))
     for action_id, press in actions.items():
         app.action(action_id)(_listener(press, take_off))
     for callback_id, choose in shortcuts.items():
@@ -126,7 +129,10 @@ def _constant_authorization(us: Us, token: str) -> Callable[..., Awaitable[Autho
 
 
 def _storing(
-    us: Us, listeners: Listeners, on_event: Callable[[], None]
+    us: Us,
+    listeners: Listeners,
+    on_event: Callable[[], None],
+    on_message: Callable[[str], None],
 ) -> Callable[..., Awaitable[BoltResponse]]:
     async def store(
         body: dict[str, Any], next_: Callable[[], Awaitable[BoltResponse]]
@@ -134,6 +140,8 @@ def _storing(
         kind = body.get("type")
         if kind == "event_callback":
             on_event()
+            if (event := shape(body, "event")).get("type") == "message":
+                on_message(string(event, "channel"))
             await _tell(body, us, listeners)
             return BoltResponse(status=200)
         if kind == "app_rate_limited":

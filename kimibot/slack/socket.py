@@ -23,12 +23,21 @@ TOO_MANY = "too_many_websockets"
 """More than ten connections of one app: some other process uses our app token."""
 
 
-class Hearing:
-    """Since when every event has reached us, in seconds since the epoch."""
+ECHO_SECONDS = 5.0
+"""So long after something was said in a channel we wait for its event before we miss it."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+
+class Hearing:
+    """Since when every event has reached us, in seconds since the epoch, and from which channels.
+
+    `is_alone` says that no other process can hear what we do not.
+    """
+
+    def __init__(self, clock: Callable[[], float], *, is_alone: bool) -> None:
         self._clock = clock
+        self._is_alone = is_alone
         self._since = clock()
+        self._channels: set[str] = set()
 
     def begins(self) -> None:
         """A connection is there; what happened before it may have passed us by."""
@@ -36,6 +45,17 @@ class Hearing:
 
     def since(self) -> float:
         return self._since
+
+    def message_in(self, channel: str) -> None:
+        """An event of a message came from there, such as the echo of one of ours."""
+        self._channels.add(channel)
+
+    def is_deaf_in(self, channel: str, spoken_at: float) -> bool:
+        """Whether no event has come from a channel although we said something there at that time:
+        then the app is not subscribed to its messages."""
+        listening_seconds = self._clock() - max(self._since, spoken_at)
+        is_silent = channel not in self._channels and listening_seconds > ECHO_SECONDS
+        return self._is_alone and is_silent
 
 
 class Socket:

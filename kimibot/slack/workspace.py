@@ -21,6 +21,7 @@ class SlackWorkspace:
         messages: SlackMessages,
         *,
         connected_since: Callable[[], float],
+        is_deaf_in: Callable[[str, float], bool],
         clock: Callable[[], float],
     ) -> None:
         self._web_api = web_api
@@ -28,6 +29,7 @@ class SlackWorkspace:
         self._threads = SlackThreads(web_api, us)
         self._names = SlackNames(web_api, us, clock=clock)
         self.connected_since = connected_since
+        self.is_deaf_in = is_deaf_in
 
     async def names(self, ids: Collection[str]) -> Mapping[str, str]:
         """What people, apps and channels are called, as far as it is to be had in time."""

@@ -82,6 +82,7 @@ class Database:
     ) -> None:
         lock = asyncio.Lock()
         free: AbstractAsyncContextManager[None] = nullcontext()
+        self.is_for_one_process = one_writer or one_connection
         self._reader = reader
         self._writer = writer
         self._turn_to_write = lock if one_writer or one_connection else free

@@ -29,7 +29,14 @@ async def opened() -> AsyncIterator[tuple[LocalSlack, SlackWorkspace]]:
         messages = SlackMessages(web_api, pacing)
         yield (
             slack,
-            SlackWorkspace(web_api, US, messages, connected_since=lambda: 0.0, clock=lambda: 0.0),
+            SlackWorkspace(
+                web_api,
+                US,
+                messages,
+                connected_since=lambda: 0.0,
+                is_deaf_in=lambda *_: False,
+                clock=lambda: 0.0,
+            ),
         )
 
 

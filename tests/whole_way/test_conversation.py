@@ -228,3 +228,15 @@ async def test_a_thread_that_slack_shows_in_part_is_answered_at_once_and_that_is
         assert read.startswith("[Some messages of this thread could not be read")
         assert "the deploy fails since Monday" in read
         assert read.endswith("what do you think?")
+
+
+async def test_where_only_mentions_are_heard_the_thread_is_told_so_once(tmp_path: Path) -> None:
+    async with open_scene(tmp_path, slack={"events": ["app_mention"]}) as s:
+        s.kimi.play("One ", "moment.", delay_seconds=120.0)  # six seconds at this speed
+        root = await s.ask("@kimibot think")
+        [first] = await s.outcome(root)
+        s.kimi.play("Fine ", "again.", delay_seconds=120.0)
+        await s.ask("@kimibot and now?", thread=root)
+        [_, second] = await s.outcome(root, count=2)
+
+        assert (note(first), note(second)) == (texts.MENTION_ME, "")
