@@ -8,7 +8,7 @@ from pathlib import Path
 from kimibot import texts
 from kimibot.answers import CUT_OFF
 from kimibot.turns import Kind
-from tests.whole_way.scene import DEV, Scene, body, button, note, open_scene
+from tests.whole_way.scene import DEV, Fields, Scene, body, button, note, open_scene
 
 
 async def cut_answer(s: Scene) -> tuple[str, str]:
@@ -119,3 +119,18 @@ async def test_a_message_is_asked_about_once_and_our_own_never(tmp_path: Path) -
         told = [whisper["text"] for whisper in await s.slack.ephemerals("bo")]
         assert told == [texts.ASKED_ALREADY, texts.NOTHING_TO_ANSWER]
         assert len(s.kimi.requests) == 1
+
+
+async def test_where_the_bot_is_no_member_the_asker_hears_how_to_invite_it(tmp_path: Path) -> None:
+    async with open_scene(tmp_path) as s:
+        said = await s.slack.say("ana", "#without-bot", "Is it up?")
+
+        assert await s.slack.shortcut("ana", "#without-bot", said, "ask_about")
+
+        direct = await s.slack.open_direct("ana")
+
+        async def told() -> list[Fields] | None:
+            return await s.slack.messages(direct) or None
+
+        [message] = await s.until(told, 10.0)
+        assert "Invite me there with `/invite`" in message["text"]
