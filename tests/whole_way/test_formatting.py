@@ -169,6 +169,6 @@ async def test_a_closed_channel_is_told_to_the_asker_in_a_direct_message(tmp_pat
             return await s.slack.messages(direct)
 
         [told] = await s.slack.until(look, 10.0)
-        assert "is_archived" in str(told["text"])
+        assert "the channel is archived" in str(told["text"])
         await asyncio.sleep(0.3)
         assert len(await s.slack.calls("chat.postMessage")) == 2
