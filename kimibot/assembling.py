@@ -44,11 +44,6 @@ class Assembling:
         """The text so far."""
         return str(self._content)
 
-    @property
-    def started(self) -> bool:
-        """Whether the model has said anything at all: text, reasoning or a tool call."""
-        return bool(self._content or self._reasoning or self._calls)
-
     def add(self, delta: Delta) -> None:
         """The first finish reason stays, the last usage counts: it is a sum already."""
         self._content.add(delta.content)

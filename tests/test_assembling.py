@@ -159,24 +159,6 @@ def test_a_cut_answer_goes_back_as_text_alone() -> None:
     assert answer.raw == {"role": "assistant", "content": "Hel"}
 
 
-@pytest.mark.parametrize(
-    ("delta", "started"),
-    [
-        (Delta(), False),
-        (Delta(reasoning="", completion_id="c", usage=Usage(1)), False),
-        (Delta(reasoning="a"), True),
-        (Delta(content="a"), True),
-        (Delta(tool_calls=(ToolCallPiece(0),)), True),
-    ],
-)
-def test_an_answer_has_started_once_the_model_said_something(delta: Delta, started: bool) -> None:
-    assembling = Assembling()
-
-    assembling.add(delta)
-
-    assert assembling.started is started
-
-
 def test_adding_many_deltas_takes_linear_time() -> None:
     assembling, deltas = Assembling(), 50_000
     started = time.process_time()

@@ -126,7 +126,6 @@ async def accept(
     is_ask: bool,
     kind: Kind,
     is_follow_up: bool,
-    opens_thread: bool,
     asker: Asker | None,
     now: datetime,
     new_id: Callable[[], str],
@@ -135,7 +134,7 @@ async def accept(
 
     What comes so late that its thread was told to forget it is not stored, unless it is an ask.
     """
-    thread_id = await _thread_id(connection, message.thread, open_it=is_ask and opens_thread)
+    thread_id = await _thread_id(connection, message.thread, open_it=is_ask)
     if thread_id is None:
         return None
     if not is_ask:

@@ -78,7 +78,6 @@ _REMOVE = delete(attachments).where(
         )
     )
 )
-_REMOVE_ALL = delete(attachments).where(attachments.c.thread_id == bindparam("in_thread"))
 
 
 async def add(connection: AsyncConnection, thread_id: int, added: Sequence[Message]) -> None:
@@ -121,11 +120,6 @@ async def keep(connection: AsyncConnection, thread_id: int, read: Sequence[Attac
 async def remove_of_message(connection: AsyncConnection, team: str, channel: str, ts: str) -> None:
     """Nothing is left of the files of a message."""
     await connection.execute(_REMOVE, {"in_team": team, "in_channel": channel, "of_ts": ts})
-
-
-async def remove_of_thread(connection: AsyncConnection, thread_id: int) -> None:
-    """Nothing is left of any file of the thread."""
-    await connection.execute(_REMOVE_ALL, {"in_thread": thread_id})
 
 
 def _row(thread_id: int, message_id: int, position: int, file: SharedFile) -> dict[str, Any]:

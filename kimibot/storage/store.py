@@ -55,7 +55,6 @@ class Store:
         is_ask: bool,
         kind: Kind = Kind.ASK,
         is_follow_up: bool = False,
-        opens_thread: bool = True,
         asker: Asker | None = None,
         now: datetime,
     ) -> Accepted | None:
@@ -63,7 +62,7 @@ class Store:
         survives a crash. The author is who asks, unless `asker` says otherwise.
 
         None, and nothing stored, when the thread is not ours and the message does not open it:
-        only an ask does, if it may. A repeated delivery finds its thread but queues nothing, and
+        only an ask does. A repeated delivery finds its thread but queues nothing, and
         a copy that came first as no ask is no hindrance. Gives up after two seconds.
         """
         async with self._database.writing(ACCEPT_SECONDS) as connection:
@@ -73,7 +72,6 @@ class Store:
                 is_ask=is_ask,
                 kind=kind,
                 is_follow_up=is_follow_up,
-                opens_thread=opens_thread,
                 asker=asker,
                 now=now,
                 new_id=self._new_id,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-import pytest
 from sqlalchemy import Table, func, select
 
 from kimibot.conversation import Message, Speaker, Thread
@@ -73,24 +72,12 @@ async def test_a_copy_that_came_first_as_no_ask_is_no_hindrance(store: Store) ->
     assert accepted.turn_id is not None
 
 
-@pytest.mark.parametrize(("is_ask", "opens_thread"), [(False, True), (True, False)])
-async def test_what_does_not_open_a_thread_is_forgotten(
-    store: Store, database: Database, is_ask: bool, opens_thread: bool
-) -> None:
-    accepted = await store.accept(says(1), is_ask=is_ask, opens_thread=opens_thread, now=NOW)
+async def test_what_does_not_open_a_thread_is_forgotten(store: Store, database: Database) -> None:
+    accepted = await store.accept(says(1), is_ask=False, now=NOW)
 
     assert accepted is None
     assert await count(database, threads) == 0
     assert await count(database, messages) == 0
-
-
-async def test_an_ask_that_may_not_open_a_thread_is_queued_in_one_of_ours(store: Store) -> None:
-    await ask(store, 1)
-
-    accepted = await store.accept(says(2), is_ask=True, opens_thread=False, now=NOW)
-
-    assert accepted is not None
-    assert accepted.turn_id is not None
 
 
 async def test_the_same_channel_and_time_in_another_workspace_is_another_ask(store: Store) -> None:

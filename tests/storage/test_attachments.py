@@ -9,7 +9,6 @@ from sqlalchemy import delete
 from kimibot.attachments import Attachment, Contents, SharedFile, Unread
 from kimibot.conversation import Deletion, Placed
 from kimibot.storage import Database, Store
-from kimibot.storage.attachments import remove_of_thread
 from kimibot.storage.stop_store import StopStore
 from kimibot.storage.tables import messages, threads
 from kimibot.turns import Kind
@@ -105,16 +104,13 @@ async def test_nothing_is_left_of_the_files_of_a_deleted_message(
     assert await store.attachments(thread_id) == []
 
 
-async def test_files_go_with_their_message_their_thread_and_when_told_to(
+async def test_files_go_with_their_message_and_their_thread(
     store: Store, database: Database
 ) -> None:
-    for removal in (delete(messages), delete(threads), None):
+    for removal in (delete(messages), delete(threads)):
         thread_id = await ask_with_files(store)
         async with database.writing() as connection:
-            if removal is None:
-                await remove_of_thread(connection, thread_id)
-            else:
-                await connection.execute(removal)
+            await connection.execute(removal)
 
         assert await store.attachments(thread_id) == []
 

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 from kimibot.sandbox.slack.control import Controlled, control
 from kimibot.sandbox.slack.conversations import describe
-from kimibot.sandbox.slack.messages import Fields
 from kimibot.sandbox.slack.people import BOT, TEAM_ID, TEAM_NAME
 from kimibot.sandbox.slack.records import Call, Counters, DeliveryRecord, Ping
 from kimibot.sandbox.slack.shown import Shown, shown
@@ -148,11 +147,3 @@ class Observations(Controlled):
             number = await self.revision()
             while (newest := await self.wait_for_change(number, quiet_seconds)) != number:
                 number = newest
-
-    async def last_of_bot(self, channel: str, thread_ts: str | None = None) -> Fields | None:
-        """The bot's newest message in a channel or thread, or None."""
-        found = await self.messages(channel)
-        if thread_ts is not None:
-            found = [message for message in found if message.get("thread_ts") == thread_ts]
-        ours = [message for message in found if message.get("bot_id") == BOT.bot_id]
-        return ours[-1] if ours else None

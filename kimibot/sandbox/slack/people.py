@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 TEAM_ID = "T0LOCAL01"
 TEAM_NAME = "Local Slack"
@@ -58,9 +57,6 @@ class Channel:
     is_archived: bool = False
     is_read_only: bool = False
     is_shared: bool = False
-
-    def names_of(self) -> dict[str, Any]:
-        return {"name": self.name, "name_normalized": self.name} if self.name else {}
 
 
 BOT = App("A0KIMIBOT", "B0KIMIBOT", "U0KIMIBOT", "kimibot")
