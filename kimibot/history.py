@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from kimibot.addresses import without_addresses
 from kimibot.answers import CUT_OFF, REASONING_FIELDS, ChatMessage
 from kimibot.conversation import Placed, Remembered, Speaker
+from kimibot.emails import without_addresses
 from kimibot.estimating import tokens
 from kimibot.framing import framed, is_shortened, one_line, shares
 from kimibot.picturing import (

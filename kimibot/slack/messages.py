@@ -9,10 +9,10 @@ from typing import Any
 from kimibot.conversation import Thread
 from kimibot.errors import SlackError
 from kimibot.pacing import Pacing
+from kimibot.slack.dates import with_dates, without_dates
 from kimibot.slack.inline import BREAK
 from kimibot.slack.long_code import without_our_lines
 from kimibot.slack.markdown import notification, unescape
-from kimibot.slack.own_words import own_words, without_dates
 from kimibot.slack.web_api import WebApi
 from kimibot.views import Button, Style, View
 
@@ -99,7 +99,7 @@ class SlackMessages:
             channel=thread.channel,
             thread_ts=thread.root_ts,
             user=user,
-            text=own_words(text),
+            text=with_dates(text),
             blocks=[_note(text), _actions(buttons)] if buttons else None,
         )
 
@@ -136,7 +136,7 @@ def content(view: View) -> dict[str, Any]:
     A text-only edit removes the blocks of a message; the short text never stands in for them.
     """
     if view.style is Style.PLAIN:
-        note = own_words(view.note)[: MOST_TEXT_CHARACTERS - len(view.body) - 2]
+        note = with_dates(view.note)[: MOST_TEXT_CHARACTERS - len(view.body) - 2]
         text = "\n\n".join(text for text in (view.body, note) if text)
         return (
             {"text": text, "blocks": _plain_blocks(view, text)} if view.buttons else {"text": text}
@@ -189,5 +189,5 @@ def _actions(buttons: Sequence[Button]) -> dict[str, Any]:
 
 
 def _note(note: str) -> dict[str, Any]:
-    text = own_words(note)[:_NOTE_CHARACTERS]
+    text = with_dates(note)[:_NOTE_CHARACTERS]
     return {"type": "context", "elements": [{"type": "mrkdwn", "text": text, "verbatim": True}]}

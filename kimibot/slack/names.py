@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kimibot.addresses import has_address
 from kimibot.conversation import Us
+from kimibot.emails import has_address
 from kimibot.errors import SlackError
 from kimibot.slack.shapes import Shape, shape, string
 from kimibot.slack.web_api import WebApi

@@ -8,13 +8,13 @@ import pytest
 
 from kimibot import texts
 from kimibot.allowance import Limit, Taken, Whose
-from kimibot.slack.own_words import own_words, without_dates
+from kimibot.slack.dates import with_dates, without_dates
 
 DATE = "<!date^1796083200^{date_short_pretty} at {time}|at 00:00 UTC>"
 
 
 def test_a_time_is_left_for_slack_to_show() -> None:
-    assert own_words(f"1 < 2 & {DATE}.") == f"1 &lt; 2 &amp; {DATE}."
+    assert with_dates(f"1 < 2 & {DATE}.") == f"1 &lt; 2 &amp; {DATE}."
 
 
 def test_where_slack_shows_no_times_the_one_in_utc_stands() -> None:
@@ -36,7 +36,7 @@ def test_where_slack_shows_no_times_the_one_in_utc_stands() -> None:
     ],
 )
 def test_nothing_else_of_slacks_markup_gets_through(text: str) -> None:
-    shown = own_words(text)
+    shown = with_dates(text)
 
     assert "<" not in shown
     assert without_dates(text) == text
@@ -51,4 +51,4 @@ def test_every_text_about_a_days_tokens_has_its_time_shown(whose: Whose) -> None
         texts.nearly_used_up(limit, day),
         texts.reached_daily_limit(limit, day),
     ):
-        assert DATE in own_words(told)
+        assert DATE in with_dates(told)

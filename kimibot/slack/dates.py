@@ -13,8 +13,8 @@ _DATE = re.compile(r"<!date\^\d{1,12}\^[a-z_{} ]{1,80}\|([\w :,.-]{1,80})>")
 """It has neither an address nor a name in it: whoever wrote it, it can only show a time."""
 
 
-def own_words(text: str) -> str:
-    """The text for mrkdwn, its dates for Slack to show."""
+def with_dates(text: str) -> str:
+    """The text escaped for mrkdwn, save for its dates, which Slack shows."""
     pieces, end = [], 0
     for date in _DATE.finditer(text):
         pieces += [plain(text[end : date.start()]), date[0]]

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from kimibot.addresses import INSTEAD, has_address, without_addresses
+from kimibot.emails import INSTEAD, has_address, without_addresses
 
 
 @pytest.mark.parametrize(
