@@ -11,13 +11,13 @@ from contextlib import suppress
 from dataclasses import replace
 from types import TracebackType
 
-from kimibot.attaching import Attaching, Uploads
 from kimibot.conversation import Thread
 from kimibot.errors import MessageGone, SlackError
 from kimibot.open_part import AsItIs, Folding, Showing, Splitter
 from kimibot.pacing import Pacing
 from kimibot.painting import Painter
 from kimibot.reply_parts import Messages, Posted, ReplyParts, Sure
+from kimibot.sharing import Sharing, Uploads
 from kimibot.views import Button, Folded
 
 LAST_TRIES_SECONDS = 600.0
@@ -73,7 +73,7 @@ class LiveReply:
             on_shown=on_shown,
             stop_button=stop_button,
         )
-        self._attaching = Attaching(
+        self._sharing = Sharing(
             thread,
             turn_id,
             uploads=uploads,
@@ -140,7 +140,7 @@ class LiveReply:
         last = Showing(note=note, buttons=buttons, is_last=True)
         # A button may be pressed when it is shown: not before the files are there.
         await self._paint(text, folded, replace(last, buttons=()) if folded.files else last)
-        if not await self._attaching.attach(folded.files, self._parts.ts[-1]):
+        if not await self._sharing.share(folded.files, self._parts.ts[-1]):
             whole = Folded(folding.unfolded(folded), folds=folded.folds)
             await self._paint(text, whole, last)
         elif folded.files and buttons:
@@ -151,6 +151,16 @@ class LiveReply:
         folded = self._new_folding().grown(text)
         note = "\n".join(line for line in (folded.count, note) if line)
         await self._paint(text, replace(folded, firm=None), Showing(note=note, is_last=True))
+
+    async def take_back(self, note: str) -> None:
+        """Leave nothing of the reply in the thread; `note` stands there until it is deleted.
+
+        Raises SlackError when Slack refuses that.
+        """
+        with suppress(MessageGone):  # there is one part less to delete
+            await self.finish(self._painter.shown_text, note)
+        for ts in reversed(self._parts.ts):
+            await self._parts.delete(ts)
 
     async def _paint(self, text: str, folded: Folded, showing: Showing) -> None:
         self._change(text, folded, showing)
@@ -177,16 +187,6 @@ class LiveReply:
                 folds=folded.folds,
             )
         )
-
-    async def take_back(self, note: str) -> None:
-        """Leave nothing of the reply in the thread; `note` stands there until it is deleted.
-
-        Raises SlackError when Slack refuses that.
-        """
-        with suppress(MessageGone):  # there is one part less to delete
-            await self.finish(self._painter.shown_text, note)
-        for ts in reversed(self._parts.ts):
-            await self._parts.delete(ts)
 
     def _has_painted(self) -> bool:
         """Whether all was shown that there was to show. What has failed stays so."""

@@ -39,6 +39,14 @@ class CodeFile:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundFiles:
+    """A message with files in a thread; the names tell whose they are and what is in them."""
+
+    ts: str
+    names: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Folded:
     """A text as the reply shows it, with only the beginning of its long code.
 

@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from kimibot.attaching import SharedFiles
 from kimibot.conversation import Thread
 from kimibot.errors import FateUnknown, MessageGone, NotConnected, RateLimited, SlackError
 from kimibot.live_reply import LiveReply
 from kimibot.pacing import Pacing, now
 from kimibot.slack.long_code import LongCode
 from kimibot.slack.parts import part, settled
-from kimibot.views import Button, CodeFile, Cut
+from kimibot.views import Button, CodeFile, Cut, FoundFiles
 from tests.fakes import THREAD, Channel, at_once, forget, sign
 from tests.virtual_time import in_virtual_time
 
@@ -60,11 +59,11 @@ class Shelf:
         if self.lost:
             raise self.lost.pop(0)
 
-    async def shared(self, thread: Thread, turn_id: str) -> Sequence[SharedFiles]:
+    async def shared(self, thread: Thread, turn_id: str) -> Sequence[FoundFiles]:
         self.looks += 1
         if self.unreadable is not None:
             raise self.unreadable
-        return [SharedFiles(ts, frozenset(names)) for ts, names in self.shared_files.items()]
+        return [FoundFiles(ts, frozenset(names)) for ts, names in self.shared_files.items()]
 
     async def take_out(self, thread: Thread, ts: str) -> None:
         del self.shared_files[ts]

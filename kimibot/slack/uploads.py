@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from hashlib import sha256
 
 from kimibot import texts
-from kimibot.attaching import SharedFiles
 from kimibot.conversation import Thread
 from kimibot.errors import SlackError
 from kimibot.pacing import Pacing
 from kimibot.slack.file_types import file_type
 from kimibot.slack.web_api import WebApi
-from kimibot.views import CodeFile
+from kimibot.views import CodeFile, FoundFiles
 
 _NO_FILES = {"missing_scope", "file_uploads_disabled", "not_allowed_token_type"}
 """Refusals that are the same for every file and thread."""
@@ -74,7 +73,7 @@ class SlackUploads:
             thread_ts=thread.root_ts,
         )
 
-    async def shared(self, thread: Thread, turn_id: str) -> Sequence[SharedFiles]:
+    async def shared(self, thread: Thread, turn_id: str) -> Sequence[FoundFiles]:
         """The messages with files of this turn, oldest first."""
         pattern = re.compile(rf"code-\d+-{re.escape(turn_id[:_TURN_SIGNS])}-")
         messages = await self._web_api.pages(
@@ -85,7 +84,7 @@ class SlackUploads:
             files = [file for file in message.get("files") or [] if self._is_ours(file)]
             names = frozenset(str(file.get("name")) for file in files)
             if any(map(pattern.match, names)):
-                found.append(SharedFiles(str(message["ts"]), names))
+                found.append(FoundFiles(str(message["ts"]), names))
         return sorted(found, key=lambda shared: shared.ts)
 
     async def take_out(self, thread: Thread, ts: str) -> None:

@@ -1,32 +1,23 @@
-"""Puts the files of a reply into its thread: once, and after its last part."""
+"""Shares the files of a reply in its thread: once, and after its last part."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
 from kimibot.conversation import Thread
 from kimibot.errors import FateUnknown, MessageGone, NotConnected, RateLimited, SlackError
 from kimibot.reply_parts import PAUSE_SECONDS, Sure, until_answered
-from kimibot.views import CodeFile
+from kimibot.views import CodeFile, FoundFiles
 
 log = logging.getLogger(__name__)
 
 TRIES = 3
-ATTACH_SECONDS = 180.0
+SHARE_SECONDS = 180.0
 """So long it is tried; then the code goes into further parts of the reply."""
-
-
-@dataclass(frozen=True, slots=True)
-class SharedFiles:
-    """A message with files in a thread; the names tell whose they are and what is in them."""
-
-    ts: str
-    names: frozenset[str]
 
 
 class Uploads(Protocol):
@@ -41,14 +32,14 @@ class Uploads(Protocol):
     async def share(self, thread: Thread, files: Sequence[tuple[str, CodeFile]]) -> None:
         """Put uploaded files, by their ids, into the thread, in one message."""
 
-    async def shared(self, thread: Thread, turn_id: str) -> Sequence[SharedFiles]:
+    async def shared(self, thread: Thread, turn_id: str) -> Sequence[FoundFiles]:
         """What is in the thread of the turn's files, oldest first."""
 
     async def take_out(self, thread: Thread, ts: str) -> None:
         """Delete a message with files."""
 
 
-class Attaching:
+class Sharing:
     """The files of one reply. Sharing them is the one step that anybody sees.
 
     When it got no response, they are looked for in the thread, and once more when the call can't be
@@ -73,21 +64,21 @@ class Attaching:
         self._may_be_there = is_taken_over
         self._settle_seconds = settle_seconds
 
-    async def attach(self, files: Sequence[CodeFile], last_part_ts: str) -> bool:
+    async def share(self, files: Sequence[CodeFile], last_part_ts: str) -> bool:
         """Whether the files are in the thread now, and no others of this turn; False where Slack
         does not take them. Raises MessageGone when the thread is gone."""
         if self._uploads is None or not (files or self._may_be_there):
             return not files
         try:
-            async with asyncio.timeout(ATTACH_SECONDS):
-                return await self._attach(self._uploads, files, last_part_ts)
+            async with asyncio.timeout(SHARE_SECONDS):
+                return await self._share(self._uploads, files, last_part_ts)
         except MessageGone:
             raise
         except (SlackError, TimeoutError) as error:
-            log.warning("files not attached: %s", error, extra={"turn": self._turn_id})
+            log.warning("files not shared: %s", error, extra={"turn": self._turn_id})
             return False
 
-    async def _attach(self, uploads: Uploads, files: Sequence[CodeFile], last_part_ts: str) -> bool:
+    async def _share(self, uploads: Uploads, files: Sequence[CodeFile], last_part_ts: str) -> bool:
         wanted = frozenset(uploads.name(self._turn_id, file) for file in files)
         for _ in range(TRIES):
             if self._may_be_there and await self._is_there(uploads, wanted, last_part_ts):
