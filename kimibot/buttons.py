@@ -13,6 +13,7 @@ from kimibot.background import Background
 from kimibot.conversation import Accepted, Asker, Message, Shortcut, Thread
 from kimibot.errors import SlackError
 from kimibot.turns import Kind
+from kimibot.whispering import Whisper
 
 log = logging.getLogger(__name__)
 
@@ -36,8 +37,8 @@ class Asks(Protocol):
     ) -> Accepted | None: ...
 
 
-Whisper = Callable[[Thread, str, str], Awaitable[None]]
-"""Tells one person something in a thread that the others do not see."""
+Show = Callable[[Thread, str, str], Awaitable[None]]
+"""Shows one person in a thread what the model wrote. Raises SlackError."""
 
 
 class Buttons:
@@ -51,7 +52,7 @@ class Buttons:
         asks: Asks,
         *,
         whisper: Whisper,
-        show: Whisper,
+        show: Show,
         wake: Callable[[int], None],
         background: Background,
         now: Callable[[], datetime],

@@ -6,7 +6,6 @@ and what runs elsewhere when its owner looks.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
@@ -14,11 +13,9 @@ from kimibot import texts
 from kimibot.addressing import is_for_us
 from kimibot.background import Background
 from kimibot.conversation import Edit, Message, Speaker, Thread, Us
-from kimibot.errors import SlackError
 from kimibot.turns import Again, Corrected, Renewal, TurnToStop
 from kimibot.views import Button
-
-log = logging.getLogger(__name__)
+from kimibot.whispering import Whisper, whisper_if_possible
 
 RESTART_SECONDS = 15.0
 """So soon after the ask an edit mends it; later, what has been written is worth keeping."""
@@ -38,14 +35,6 @@ class Corrections(Protocol):
     async def answer_again(self, renewal: Renewal) -> tuple[Again, int]: ...
 
     async def turn_owner(self, turn_id: str) -> tuple[Thread, str] | None: ...
-
-
-class Whisper(Protocol):
-    """Tells one person something in a thread that the others do not see. Raises SlackError."""
-
-    async def __call__(
-        self, thread: Thread, user: str, text: str, buttons: Sequence[Button] = ()
-    ) -> None: ...
 
 
 class Editing:
@@ -117,15 +106,8 @@ class Editing:
             self._tell(ask.thread, ask.author, texts.QUESTION_EDITED, [button])
 
     def _tell(self, thread: Thread, person: str, text: str, buttons: Sequence[Button] = ()) -> None:
-        self._background.start(self._whisper_if_possible(thread, person, text, buttons))
-
-    async def _whisper_if_possible(
-        self, thread: Thread, person: str, text: str, buttons: Sequence[Button]
-    ) -> None:
-        try:
-            await self._whisper(thread, person, text, buttons)
-        except SlackError as error:
-            log.info("whisper refused: %s", error, extra={"channel": thread.channel})
+        whisper = whisper_if_possible(self._whisper, thread, person, text, buttons)
+        self._background.start(whisper)
 
 
 _REFUSALS = {

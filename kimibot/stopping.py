@@ -7,18 +7,15 @@ runs elsewhere when its owner looks.
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Protocol
 
 from kimibot import texts
 from kimibot.addressing import is_for_us
 from kimibot.background import Background
 from kimibot.conversation import Deletion, Message, Reaction, Thread, Us
-from kimibot.errors import SlackError
 from kimibot.turns import TurnToStop
-
-log = logging.getLogger(__name__)
+from kimibot.whispering import Whisper, whisper_if_possible
 
 REACTIONS = frozenset({"x", "octagonal_sign"})
 """Slack's names of the red cross and of the stop sign."""
@@ -42,10 +39,6 @@ class Wishes(Protocol):
     async def forget(self, deletion: Deletion, *, is_ask: bool) -> list[TurnToStop]: ...
 
     async def turn_owner(self, turn_id: str) -> tuple[Thread, str] | None: ...
-
-
-Whisper = Callable[[Thread, str, str], Awaitable[None]]
-"""Tells one person something in a thread that the others do not see."""
 
 
 class Stopping:
@@ -109,10 +102,4 @@ class Stopping:
             self._tell(word.thread, word.author, texts.NOTHING_TO_STOP)
 
     def _tell(self, thread: Thread, person: str, text: str) -> None:
-        self._background.start(self._whisper_if_possible(thread, person, text))
-
-    async def _whisper_if_possible(self, thread: Thread, person: str, text: str) -> None:
-        try:
-            await self._whisper(thread, person, text)
-        except SlackError as error:
-            log.info("whisper refused: %s", error, extra={"channel": thread.channel})
+        self._background.start(whisper_if_possible(self._whisper, thread, person, text))

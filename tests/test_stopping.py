@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
@@ -14,6 +14,7 @@ from kimibot.conversation import Deletion, Message, Reaction, Speaker, Thread, U
 from kimibot.errors import DatabaseUnavailable, ReplyRefused
 from kimibot.stopping import Stopping
 from kimibot.turns import Stop, StopCause, TurnToStop
+from kimibot.views import Button
 from tests.fakes import THREAD
 
 US = Us(team="T0TEAM", user_id="U0KIMI", bot_id="B0KIMI")
@@ -74,8 +75,10 @@ class Stage:
     stopped: list[TurnToStop] = field(default_factory=list)
     whispers: list[tuple[str, str]] = field(default_factory=list)
 
-    async def whisper(self, thread: Thread, person: str, text: str) -> None:
-        self.whispers.append((person, text))
+    async def whisper(
+        self, thread: Thread, user: str, text: str, buttons: Sequence[Button] = ()
+    ) -> None:
+        self.whispers.append((user, text))
         if self.refusal is not None:
             raise self.refusal
 
