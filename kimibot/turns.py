@@ -51,7 +51,7 @@ REVIEWS = frozenset({Kind.REVIEW, Kind.REVIEW_MESSAGE})
 FOR_THE_MODEL = frozenset(
     {Kind.ASK, Kind.SUMMARISE, Kind.ABOUT, Kind.CONTINUE, Kind.PATCH, *REVIEWS}
 )
-"""The model reads and answers these; the others are between people and the bot itself."""
+"""What these are about is read by the model; the others are between people and the bot itself."""
 
 
 PRESSED = frozenset({Kind.ABOUT, Kind.CONTINUE, Kind.REVIEW_MESSAGE, Kind.PATCH})

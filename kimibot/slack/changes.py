@@ -7,14 +7,13 @@ https://docs.slack.dev/reference/events/reaction_added
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from kimibot.conversation import Deletion, Edit, Reaction, Thread, Us
 from kimibot.slack.events import is_ours, read, read_reply
-from kimibot.slack.shapes import Shape, shape, shapes, string
+from kimibot.slack.shapes import Shape, is_ts, shape, shapes, string
 
 _MARKS_OF_A_PREVIEW = (
     "from_url",
@@ -23,7 +22,6 @@ _MARKS_OF_A_PREVIEW = (
     "is_app_unfurl",
     "is_msg_unfurl",
 )
-_TS = re.compile(r"\d{1,20}\.\d{1,20}")
 
 
 def read_edit(payload: Mapping[str, Any], us: Us) -> Edit | None:
@@ -42,7 +40,7 @@ def read_edit(payload: Mapping[str, Any], us: Us) -> Edit | None:
         return None
     channel, ts = string(event, "channel"), string(now, "ts")
     root_ts = string(now, "thread_ts") or ts
-    if not channel or not _TS.fullmatch(root_ts):
+    if not channel or not is_ts(root_ts):
         return None
     thread = Thread(us.team, channel, root_ts)
     message = read_reply(now, thread, us)
@@ -65,7 +63,7 @@ def read_deletion(payload: Mapping[str, Any], us: Us) -> Deletion | None:
         return None
     ts = string(now, "ts") if is_tombstone else string(event, "deleted_ts")
     channel, root_ts = string(event, "channel"), string(before, "thread_ts") or ts
-    if not channel or not _TS.fullmatch(ts) or not _TS.fullmatch(root_ts):
+    if not channel or not is_ts(ts) or not is_ts(root_ts):
         return None
     thread = Thread(us.team, channel, root_ts)
     message = read_reply(before, thread, us)
@@ -83,7 +81,7 @@ def read_reaction(payload: Mapping[str, Any], us: Us) -> Reaction | None:
     if not user or user == us.user_id or event.get("item_user") != us.user_id:
         return None
     channel, ts, name = string(item, "channel"), string(item, "ts"), string(event, "reaction")
-    if not channel or not _TS.fullmatch(ts):
+    if not channel or not is_ts(ts):
         return None
     return Reaction(us.team, channel, ts, name, user)
 

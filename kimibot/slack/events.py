@@ -5,14 +5,13 @@ https://docs.slack.dev/apis/events-api and https://docs.slack.dev/reference/even
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from kimibot.attachments import SharedFile
 from kimibot.conversation import Message, Speaker, Thread, Us
 from kimibot.slack.rich_text import read_said
-from kimibot.slack.shapes import Shape, shape, shapes, string
+from kimibot.slack.shapes import Shape, is_ts, shape, shapes, string
 
 _TYPES = ("message", "app_mention")
 _SAID = (None, "", "file_share", "thread_broadcast", "me_message", "bot_message")
@@ -22,7 +21,6 @@ MOST_FILES = 30
 MOST_NAME_CHARACTERS = 255
 
 _SYSTEM_USERS = ("USLACKBOT", "USLACK")
-_TS = re.compile(r"\d{1,20}\.\d{1,20}")
 
 
 def read(payload: Mapping[str, Any], us: Us) -> Message | None:
@@ -35,7 +33,7 @@ def read(payload: Mapping[str, Any], us: Us) -> Message | None:
     event = shape(payload, "event")
     channel, ts = string(event, "channel"), string(event, "ts")
     root_ts = string(event, "thread_ts") or ts
-    if not channel or not _TS.fullmatch(root_ts) or not _is_said(event, us):
+    if not channel or not is_ts(root_ts) or not _is_said(event, us):
         return None
     is_direct = event.get("channel_type") == "im" or channel.startswith("D")
     thread = Thread(us.team, channel, root_ts)
@@ -90,7 +88,7 @@ def _is_said(event: Shape, us: Us) -> bool:
         and event.get("subtype") in _SAID
         and not event.get("hidden")
         and event.get("user") not in _SYSTEM_USERS
-        and _TS.fullmatch(string(event, "ts")) is not None
+        and is_ts(string(event, "ts"))
     )
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 Shape = Mapping[str, Any]
 
 _EMPTY: Shape = {}
+_TS = re.compile(r"\d{1,20}\.\d{1,20}")
 
 
 def string(source: Shape, key: str) -> str:
@@ -27,3 +29,8 @@ def shapes(source: Shape, key: str, most: int = 1_000) -> list[Shape]:
     value = source.get(key)
     found = value[:most] if isinstance(value, list) else []
     return [item for item in found if isinstance(item, Mapping)]
+
+
+def is_ts(text: str) -> bool:
+    """Whether it is a time as Slack writes them."""
+    return _TS.fullmatch(text) is not None

@@ -5,15 +5,12 @@ https://docs.slack.dev/reference/interaction-payloads/shortcuts-interaction-payl
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from kimibot.conversation import Asker, Shortcut, Thread, Us
 from kimibot.slack.events import read_reply
-from kimibot.slack.shapes import shape, string
-
-_TS = re.compile(r"\d{1,20}\.\d{1,20}")
+from kimibot.slack.shapes import is_ts, shape, string
 
 
 def read_shortcut(payload: Mapping[str, Any], us: Us) -> Shortcut | None:
@@ -23,7 +20,7 @@ def read_shortcut(payload: Mapping[str, Any], us: Us) -> Shortcut | None:
     asker = Asker(string(user, "id"), string(user, "team_id"))
     ts = string(said, "ts") or string(payload, "message_ts")
     root_ts = string(said, "thread_ts") or ts
-    if not channel or not asker.id or not _TS.fullmatch(ts) or not _TS.fullmatch(root_ts):
+    if not channel or not asker.id or not is_ts(ts) or not is_ts(root_ts):
         return None
     thread = Thread(us.team, channel, root_ts)
     return Shortcut(asker, thread, read_reply(said, thread, us))

@@ -289,10 +289,10 @@ async def _start(connection: AsyncConnection, thread_id: int, fence: int) -> tup
         )
         for row in rows
     ]
-    return tuple(sorted(started, key=_turn_to_be_answered))
+    return tuple(sorted(started, key=_order_of_answering))
 
 
-def _turn_to_be_answered(turn: Turn) -> tuple[bool, int, str]:
+def _order_of_answering(turn: Turn) -> tuple[bool, int, str]:
     """The oldest, unless another has begun its reply already: nobody else would finish that.
 
     An older ask may arrive later, and a reply that was begun right before a crash is not noted.

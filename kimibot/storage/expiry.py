@@ -47,7 +47,7 @@ async def remove_old(connection: AsyncConnection, before: datetime, most: int) -
 
     None while another replica is at it, and never one with an open turn or a live claim.
     """
-    if not await _is_our_turn(connection):
+    if not await _is_alone_at_it(connection):
         return 0
     values = {"before": before, "before_ts": f"{before.timestamp():.6f}"}
     await connection.execute(_FORGET_STOPS, {"before": before})
@@ -57,7 +57,7 @@ async def remove_old(connection: AsyncConnection, before: datetime, most: int) -
     return (await connection.execute(_REMOVE, {**values, "thread_ids": found})).rowcount
 
 
-async def _is_our_turn(connection: AsyncConnection) -> bool:
+async def _is_alone_at_it(connection: AsyncConnection) -> bool:
     """SQLite is for one process."""
     if connection.dialect.name != "postgresql":
         return True

@@ -183,10 +183,10 @@ async def recall(connection: AsyncConnection, thread_id: int) -> list[Remembered
         )
         for row in rows
     ]
-    return sorted(found, key=_turn_to_be_read)
+    return sorted(found, key=_order_of_reading)
 
 
-def _turn_to_be_read(message: Remembered) -> tuple[bool, int, str]:
+def _order_of_reading(message: Remembered) -> tuple[bool, int, str]:
     return message.place is None, message.place or 0, message.ts
 
 

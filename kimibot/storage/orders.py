@@ -48,19 +48,19 @@ _REMOVE_FILES = delete(attachments).where(
 )
 
 
-async def mute(connection: AsyncConnection, held: Claim, *, muted: bool) -> None:
+async def mute(connection: AsyncConnection, claim: Claim, *, muted: bool) -> None:
     """Notes it on the thread; ClaimLost when that is not ours any more."""
-    await _write(connection, _MUTE, held, is_muted=muted)
+    await _write(connection, _MUTE, claim, is_muted=muted)
 
 
-async def forget(connection: AsyncConnection, held: Claim, ts: str) -> int:
+async def forget(connection: AsyncConnection, claim: Claim, ts: str) -> int:
     """How many messages were emptied; who said them and when is left.
 
     What is asked, and not answered yet, stays: its turn comes. Our own are all answers to what
     was said before, as nothing else is answered while the thread is claimed for this.
     """
-    await _write(connection, _FORGET_UP_TO, held, up_to_ts=ts)
-    where = {"in_thread": held.thread_id, "up_to_ts": ts}
+    await _write(connection, _FORGET_UP_TO, claim, up_to_ts=ts)
+    where = {"in_thread": claim.thread_id, "up_to_ts": ts}
     emptied = (await connection.execute(_EMPTY, where)).rowcount
     await connection.execute(_EMPTY_ORDER, where)
     await connection.execute(_REMOVE_FILES, where)
@@ -68,8 +68,8 @@ async def forget(connection: AsyncConnection, held: Claim, ts: str) -> int:
 
 
 async def _write(
-    connection: AsyncConnection, writing: Update, held: Claim, **values: str | bool
+    connection: AsyncConnection, writing: Update, claim: Claim, **values: str | bool
 ) -> None:
-    key = {"thread_id": held.thread_id, "our_fence": held.fence}
+    key = {"thread_id": claim.thread_id, "our_fence": claim.fence}
     if (await connection.execute(writing, key | values)).rowcount != 1:
-        raise ClaimLost(held.turns[0].id)
+        raise ClaimLost(claim.turns[0].id)

@@ -121,7 +121,7 @@ class DayUsage:
     cached_tokens: int
 
 
-async def count(connection: AsyncConnection, held: Claim, ending: Ending) -> None:
+async def count(connection: AsyncConnection, claim: Claim, ending: Ending) -> None:
     """Adds what the turn has used to its asker's day.
 
     Part of the transaction that ends the turn and the claim: so each turn is counted once, and
@@ -130,10 +130,10 @@ async def count(connection: AsyncConnection, held: Claim, ending: Ending) -> Non
     if ending.used is None or ending.day is None:
         return
     row = {
-        "team": held.thread.team,
+        "team": claim.thread.team,
         "day": ending.day,
-        "person": held.turns[0].asker,
-        "channel": held.thread.channel,
+        "person": claim.turns[0].asker,
+        "channel": claim.thread.channel,
         "turns": 1,
         "prompt_tokens": ending.used.prompt_tokens,
         "completion_tokens": ending.used.completion_tokens,
