@@ -140,24 +140,9 @@ def _answering(settings: Settings, edges: Edges) -> Answering:
 
 def _app(settings: Settings, edges: Edges, worker: Worker, marks: Marks) -> AsyncApp:
     """Who is told of what Slack delivers, and what each button does."""
-    whisper = edges.messages.whisper
-    stopping = Stopping(
-        StopStore(edges.database),
-        edges.us,
-        stop_turn=worker.stop_turn,
-        whisper=whisper,
-        background=edges.background,
-    )
+    stopping = _stopping(edges, worker)
     accepting = _accepting(settings, edges, worker, stopping, marks)
-    editing = Editing(
-        EditStore(edges.database),
-        edges.us,
-        accept=accepting.accept,
-        restart=worker.stop_turn,
-        wake=worker.wake,
-        whisper=whisper,
-        background=edges.background,
-    )
+    editing = _editing(edges, worker, accepting)
     buttons = _buttons(settings, edges, worker)
     secret = settings.slack_signing_secret
     return build_app(
@@ -180,6 +165,28 @@ def _app(settings: Settings, edges: Edges, worker: Worker, marks: Marks) -> Asyn
         signing_secret=secret.get_secret_value() if secret and not settings.socket_mode else None,
         on_event=edges.metrics.event_came,
         on_message=edges.hearing.message_in,
+    )
+
+
+def _stopping(edges: Edges, worker: Worker) -> Stopping:
+    return Stopping(
+        StopStore(edges.database),
+        edges.us,
+        stop_turn=worker.stop_turn,
+        whisper=edges.messages.whisper,
+        background=edges.background,
+    )
+
+
+def _editing(edges: Edges, worker: Worker, accepting: Accepting) -> Editing:
+    return Editing(
+        EditStore(edges.database),
+        edges.us,
+        accept=accepting.accept,
+        restart=worker.stop_turn,
+        wake=worker.wake,
+        whisper=edges.messages.whisper,
+        background=edges.background,
     )
 
 

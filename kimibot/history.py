@@ -92,13 +92,10 @@ def read(
     for_thread_tokens = budget_tokens - tokens(system) - tokens(instruction)
     kept = _newest_within(for_thread_tokens, chats, tokens_of)
     kept = _newest_within(MOST_BYTES, kept, bytes_of)
-    last: list[ChatMessage] = [{"role": "user", "content": instruction}] if instruction else []
     left_out = len(chats) - len(kept)
-    if left_out:
-        kept = [{"role": "user", "content": LEFT_OUT}, *kept]
     next_place = max([one.place for one in placed] + [m.place or 0 for m in remembered] + [0]) + 1
     return Reading(
-        messages=({"role": "system", "content": system}, *_merged([*kept, *last])),
+        messages=_request(system, LEFT_OUT if left_out else "", kept, instruction),
         placed=tuple(placed),
         answer_place=next_place,
         left_out=left_out,
@@ -114,6 +111,27 @@ def named_in(remembered: Sequence[Remembered]) -> frozenset[str]:
     for message in unsent:
         found.update(_PERSON.findall(message.text), _CHANNEL.findall(message.text))
     return frozenset(found)
+
+
+def said_by(message: Remembered, name_of: Callable[[str], str]) -> str:
+    """A message as the model reads it: who said it, when, and what."""
+    name = _one_line(name_of(message.author))
+    kind = " (app)" if message.speaker is Speaker.APP else ""
+    text = _PERSON.sub(lambda found: "@" + _one_line(name_of(found[1])), message.text)
+    text = _CHANNEL.sub(lambda found: "#" + _one_line(name_of(found[1])), text)
+    return without_addresses(f"{name}{kind}, {_when(message.ts)}: {text}")
+
+
+def _request(
+    system: str, before: str, chats: Sequence[ChatMessage], instruction: str
+) -> tuple[ChatMessage, ...]:
+    """The thread between our own words; those that are "" are left out."""
+    first, last = ([_ours(words)] if words else [] for words in (before, instruction))
+    return ({"role": "system", "content": system}, *_merged([*first, *chats, *last]))
+
+
+def _ours(words: str) -> ChatMessage:
+    return {"role": "user", "content": words}
 
 
 def _place(
@@ -146,15 +164,6 @@ def _is_fresh(message: Remembered) -> bool:
 def _with_files(text: str, message: Remembered, shown: Mapping[int, int]) -> str:
     files = framed(message.attachments, shown)
     return f"{text.rstrip()}\n\n{files}" if files else text
-
-
-def said_by(message: Remembered, name_of: Callable[[str], str]) -> str:
-    """A message as the model reads it: who said it, when, and what."""
-    name = _one_line(name_of(message.author))
-    kind = " (app)" if message.speaker is Speaker.APP else ""
-    text = _PERSON.sub(lambda found: "@" + _one_line(name_of(found[1])), message.text)
-    text = _CHANNEL.sub(lambda found: "#" + _one_line(name_of(found[1])), text)
-    return without_addresses(f"{name}{kind}, {_when(message.ts)}: {text}")
 
 
 def _when(ts: str) -> str:
