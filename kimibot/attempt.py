@@ -18,7 +18,15 @@ from kimibot.turns import Claim, Ending, Outcome, Stop, StopCause, Turn
 
 @dataclass(slots=True)
 class Attempt:
-    """One claim's work on the oldest of its turns."""
+    """One claim's work on the oldest of its turns.
+
+    `assembling` is what comes back for the newest request, `spending` counts all of them, and
+    `cut_by` is the daily limit that left the newest fewer tokens than it wanted. `made` is what is
+    shown in the place of what the model says, as for a review; None where that is shown itself.
+    `earlier` is what an attempt before this one has said. `notes` stand below the answer, and
+    `told` is what they tell the thread for the first time. The turns in `apart` are not answered
+    here, however it ends, and those in `left_open` not by how it has ended: all are queued again.
+    """
 
     claim: Claim
     lease: Lease
