@@ -6,16 +6,14 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import Protocol
 
 from kimibot import texts
 from kimibot.admission import Admission
-from kimibot.allowance import DailyLimits
 from kimibot.answers import Answer
-from kimibot.asking import Asking, Model, is_same_model, notes
+from kimibot.asking import Asking, Limits, Model, is_same_model, notes
 from kimibot.attempt import Attempt
 from kimibot.closing import Closing, People, has_failed_too_often
 from kimibot.conversation import Remembered, Thread
@@ -101,16 +99,6 @@ class Replies(Protocol):
         sure: Sure,
         is_taken_over: bool,
     ) -> LiveReply: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What a turn may use: tokens to read, how old an ask may be when its turn comes, and what
-    of each day's tokens."""
-
-    budget_tokens: int
-    max_ask_age_seconds: float
-    daily: DailyLimits = field(default_factory=DailyLimits)
 
 
 class Answering:

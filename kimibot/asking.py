@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
 from kimibot import failures, texts
+from kimibot.allowance import DailyLimits
 from kimibot.answers import Answer, ChatMessage, Delta, Retry, Usage
 from kimibot.assembling import Assembling
 from kimibot.attempt import Attempt
@@ -55,6 +57,16 @@ class Model(Protocol):
         on_retry: Callable[[Retry], None] | None = None,
         on_wait: Callable[[int], None] = ...,
     ) -> AbstractAsyncContextManager[AsyncIterator[Delta]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a turn may use: tokens to read, how old an ask may be when its turn comes, and what
+    of each day's tokens."""
+
+    budget_tokens: int
+    max_ask_age_seconds: float
+    daily: DailyLimits = field(default_factory=DailyLimits)
 
 
 class Asking:

@@ -18,7 +18,8 @@ from kimibot.accepting import Accepting
 from kimibot.addressing import FollowUps, Policy
 from kimibot.admission import Admission
 from kimibot.allowance import DailyLimits
-from kimibot.answering import Answering, Limits
+from kimibot.answering import Answering
+from kimibot.asking import Limits
 from kimibot.buttons import Buttons
 from kimibot.conversation import Thread, Us
 from kimibot.edges import Edges, open_edges, utc_now

@@ -13,7 +13,7 @@ from kimibot.background import Background
 from kimibot.conversation import Accepted, Asker, Message, Shortcut, Thread
 from kimibot.errors import SlackError
 from kimibot.turns import Kind
-from kimibot.whispering import Whisper
+from kimibot.whispering import Whisper, whisper_if_possible
 
 log = logging.getLogger(__name__)
 
@@ -90,13 +90,13 @@ class Buttons:
         """Queue an ask of a kind about a message, whoever wrote it, in the message's thread."""
         message, asker = shortcut.message, shortcut.asker
         if message is None:
-            await self._whisper(shortcut.thread, asker.id, texts.NOTHING_TO_ANSWER)
+            self._tell(shortcut.thread, asker.id, texts.NOTHING_TO_ANSWER)
             return
         accepted = await self._asks.accept(
             message, is_ask=True, kind=kind, asker=asker, now=self._now()
         )
         if accepted is None or accepted.turn_id is None:
-            await self._whisper(shortcut.thread, asker.id, texts.ASKED_ALREADY)
+            self._tell(shortcut.thread, asker.id, texts.ASKED_ALREADY)
         else:
             self._wake(accepted.thread_id)
 
@@ -106,13 +106,13 @@ class Buttons:
         if thread is None:
             return
         if not self._shows_reasoning:
-            await self._whisper(thread, user, texts.REASONING_OFF)
+            self._tell(thread, user, texts.REASONING_OFF)
             return
         reasoning = reasoning_in(await self._asks.answer_to(turn_id) or {})
         if reasoning:
             self._background.start(self._show_if_possible(thread, user, reasoning))
         else:
-            await self._whisper(thread, user, texts.REASONING_GONE)
+            self._tell(thread, user, texts.REASONING_GONE)
 
     async def _thread_for_asker(self, turn_id: str, user: str) -> Thread | None:
         """The turn's thread, if it is the asker who has pressed; others are told."""
@@ -121,9 +121,13 @@ class Buttons:
             return None
         thread, asker = owner
         if user != asker:
-            await self._whisper(thread, user, texts.NOT_YOURS)
+            self._tell(thread, user, texts.NOT_YOURS)
             return None
         return thread
+
+    def _tell(self, thread: Thread, user: str, text: str) -> None:
+        """In the background: a whisper that Slack refuses must not cost the press its answer."""
+        self._background.start(whisper_if_possible(self._whisper, thread, user, text))
 
     def _wake_if_queued(self, thread_id: int | None) -> None:
         if thread_id is not None:

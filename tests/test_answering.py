@@ -17,8 +17,9 @@ from kimibot import failures, texts
 from kimibot.addressing import Policy
 from kimibot.admission import Admission
 from kimibot.allowance import DailyLimits
-from kimibot.answering import DRAINING, Answering, Limits
+from kimibot.answering import DRAINING, Answering
 from kimibot.answers import ChatMessage, Delta, Retry
+from kimibot.asking import Limits
 from kimibot.attachments import Attachment, Contents, SharedFile
 from kimibot.conversation import Excerpt, Message, Remembered, Speaker, Thread
 from kimibot.errors import (

@@ -73,6 +73,15 @@ async def test_only_who_asked_can_continue(tmp_path: Path) -> None:
         assert button(cut) == texts.CONTINUE
 
 
+async def test_a_press_is_acknowledged_although_its_whisper_is_refused(tmp_path: Path) -> None:
+    async with open_scene(tmp_path) as s:
+        root, cut_ts = await cut_answer(s)
+        await s.slack.fail("chat.postEphemeral", "user_not_in_channel")
+
+        assert await s.slack.click("bo", DEV, cut_ts, texts.CONTINUE)
+        assert await s.slack.shortcut("bo", DEV, root, "ask_about")
+
+
 async def test_a_stopped_answer_can_be_continued(tmp_path: Path) -> None:
     async with open_scene(tmp_path) as s:
         s.kimi.play("Half of ", "it.", delay_seconds=100.0)
