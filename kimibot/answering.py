@@ -29,6 +29,7 @@ from kimibot.errors import (
     StorageError,
 )
 from kimibot.fetching import Fetching, Files, Shelf
+from kimibot.gathering import NoCode, NothingToReview, Submissions
 from kimibot.granting import DailyTokens, Denied, Granting
 from kimibot.handles import below, below_review
 from kimibot.lease import Lease
@@ -36,15 +37,7 @@ from kimibot.live_reply import LiveReply
 from kimibot.own_words import OwnWords
 from kimibot.recalling import NothingLeft, Recalling, Rows, Sources
 from kimibot.reply_parts import Posted, Sure
-from kimibot.reviewing import (
-    Askers,
-    Kept,
-    NoCode,
-    NothingToReview,
-    Reviewing,
-    Submissions,
-    cut_short,
-)
+from kimibot.reviewing import Askers, Kept, Reviewing, cut_short
 from kimibot.stop_signal import StopRequested, StopSignal
 from kimibot.turns import (
     FOR_THE_MODEL,

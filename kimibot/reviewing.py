@@ -1,4 +1,4 @@
-"""Carries a review out: takes the code in, asks pass by pass, and shows each finding that holds."""
+"""Carries a review out: asks pass by pass, and shows each finding that holds."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
 
-from kimibot import failures, history, texts
+from kimibot import history, texts
 from kimibot.answers import Answer, Delta, Usage
 from kimibot.asking import Asking
 from kimibot.assembling import Assembling
-from kimibot.attachments import Attachment
 from kimibot.attempt import Attempt
 from kimibot.conversation import Remembered
-from kimibot.errors import ContextTooLong, GitHubError, NoText
+from kimibot.errors import ContextTooLong, NoText
+from kimibot.gathering import Attached, Gathering, Guests, NothingToReview, Submissions
 from kimibot.history import MOST_BYTES
 from kimibot.live_reply import LiveReply
 from kimibot.recalling import Recalling
 from kimibot.review import prompts, reviewing
-from kimibot.review.addresses import Address
 from kimibot.review.findings import Finding
 from kimibot.review.material import Material
 from kimibot.review.patching import patch
@@ -29,7 +28,7 @@ from kimibot.review.reading import Heard
 from kimibot.review.report import fenced
 from kimibot.review.reviewing import Closed, Pass, Plan
 from kimibot.review.rounds import asks_again, kept, listed, read_kept
-from kimibot.review.sources import Source, find_source, words_of
+from kimibot.review.sources import words_of
 
 REMEMBERED_SHARE = 0.5
 """How much of what the model reads may be what was reviewed, when it is asked on."""
@@ -37,35 +36,11 @@ REMEMBERED_SHARE = 0.5
 BYTES_PER_TOKEN = 5
 """As many as a token of our estimate may take in the body of a request, with what escapes them."""
 
-TEXT_CHARACTERS = 200
-"""An ask of so many without any code brings a text that is to be reviewed."""
-
 log = logging.getLogger(__name__)
 
 
-class NothingToReview(Exception):
-    """Nobody has shown any code, or none that we may look at; the text says what to do."""
-
-
-class NoCode(Exception):
-    """What is to be reviewed is a text: that is an ordinary ask."""
-
-
-class Submissions(Protocol):
-    """The changes on GitHub."""
-
-    @property
-    def api_url(self) -> str: ...
-
-    async def read(self, address: Address, words: str, *, is_guest: bool) -> Material:
-        """A change with what is known of it. Raises GitHubError."""
-
-
-class Kept(Protocol):
-    """What our rows hold beside messages. Both raise DatabaseUnavailable."""
-
-    async def attachments(self, thread_id: int) -> list[Attachment]:
-        """What was in the files of a thread."""
+class Kept(Attached, Protocol):
+    """What our rows hold beside messages. All raise DatabaseUnavailable."""
 
     async def last_review(self, thread_id: int) -> Mapping[str, Any] | None:
         """What the newest review of a thread has found."""
@@ -74,12 +49,10 @@ class Kept(Protocol):
         """What the review has found whose reply has this part."""
 
 
-class Askers(Protocol):
-    """Who asks. Neither ever fails."""
+class Askers(Guests, Protocol):
+    """Who asks. Never fails."""
 
     async def names(self, ids: Collection[str]) -> Mapping[str, str]: ...
-
-    async def is_external(self, person: str, team: str) -> bool: ...
 
 
 @dataclass(slots=True)
@@ -109,7 +82,7 @@ class Reviewing:
     ) -> None:
         self._asking = asking
         self._recalling = recalling
-        self._submissions = submissions
+        self._gathering = Gathering(submissions, kept, askers)
         self._kept = kept
         self._askers = askers
         self._budget_tokens = min(budget_tokens, MOST_BYTES // BYTES_PER_TOKEN)
@@ -125,7 +98,7 @@ class Reviewing:
         """
         attempt.made = ""
         ask = _ask(attempt, remembered)
-        material = await self._material(attempt, remembered, ask)
+        material = await self._gathering.gather(attempt, remembered, ask)
         earlier = await self._earlier(attempt, ask)
         subject = replace(material.subject, earlier=listed(earlier))
         material = replace(material, subject=subject)
@@ -148,49 +121,6 @@ class Reviewing:
         if not asks_again(words_of(ask)):
             return []
         return read_kept(await self._kept.last_review(attempt.claim.thread_id) or {})
-
-    async def _material(
-        self, attempt: Attempt, remembered: Sequence[Remembered], ask: Remembered
-    ) -> Material:
-        files_of = await self._files(attempt, remembered)
-        api_url = self._submissions.api_url
-        source = await asyncio.to_thread(find_source, remembered, ask.ts, api_url, files_of)
-        words = words_of(ask)
-        if source is None:
-            raise (
-                NoCode
-                if len(words) >= TEXT_CHARACTERS
-                else NothingToReview(texts.REVIEW_OF_NOTHING)
-            )
-        code = source.material(words)
-        if source.addresses:
-            try:
-                return await self._submitted(attempt, source, words)
-            except GitHubError as error:
-                if code is None:
-                    raise
-                attempt.notes.append(failures.github_failed(error))
-        if code is None:
-            raise NothingToReview(failures.elsewhere(source.foreign[0].host))
-        return code
-
-    async def _files(
-        self, attempt: Attempt, remembered: Sequence[Remembered]
-    ) -> dict[int, list[Attachment]]:
-        """The whole texts, also of what was sent to the model before."""
-        files_of: dict[int, list[Attachment]] = {}
-        if any(message.attachments for message in remembered):
-            for one in await self._kept.attachments(attempt.claim.thread_id):
-                files_of.setdefault(one.message_id, []).append(one)
-        return files_of
-
-    async def _submitted(self, attempt: Attempt, source: Source, words: str) -> Material:
-        turn = attempt.turn
-        is_guest = await self._askers.is_external(turn.asker, turn.asker_team)
-        material = await self._submissions.read(source.addresses[0], words, is_guest=is_guest)
-        if len(source.addresses) > 1:
-            attempt.notes.append(texts.REVIEW_ONE_CHANGE)
-        return material
 
     async def _carry_out(
         self, attempt: Attempt, reply: LiveReply, remembered: Sequence[Remembered], work: _Work
