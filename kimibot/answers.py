@@ -70,6 +70,7 @@ class Answer:
     `review` is what it has found where it is a review, as it is stored.
     `finish_reason` is None when the stream ended before the model did. `raw` is the assistant
     message as it goes back to the model: content, reasoning and tool calls as they were received.
+    `steps` are the messages that led to it: calls of tools as received, and what they gave.
     """
 
     content: str
@@ -81,6 +82,7 @@ class Answer:
     trace_id: str = ""
     raw: ChatMessage = field(default_factory=dict)
     review: Mapping[str, Any] | None = None
+    steps: tuple[ChatMessage, ...] = ()
 
 
 def reasoning_in(raw: ChatMessage) -> str:

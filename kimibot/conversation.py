@@ -171,7 +171,8 @@ class Remembered:
     """A message as our rows hold it.
 
     `sent` is the content as the model got it and `place` its place in the request, both None
-    until it was sent. `raw` is the assistant message of one of our answers. The texts of
+    until it was sent. `raw` is the assistant message of one of our answers, and `steps` are the
+    messages that led to it. The texts of
     `attachments` are there only until the message was sent: then they are a part of `sent`.
     `is_for_model` is False for a word to the bot itself, such as one that asks for help.
     """
@@ -187,6 +188,7 @@ class Remembered:
     finish_reason: str | None = None
     is_for_model: bool = True
     attachments: tuple[Attachment, ...] = ()
+    steps: tuple[ChatMessage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,8 +85,9 @@ def read(
     placed = _place(remembered, name_of, shown, MISSING if is_missing_some else "")
     contents = {one.message_id: one.sent for one in placed}
     chats = [
-        _chat_message(message, contents.get(message.id), with_reasoning, with_images)
+        chat
         for message in remembered
+        for chat in _chat_messages(message, contents.get(message.id), with_reasoning, with_images)
     ]
     chats = newest_pictures(_without_open_calls(chats))
     for_thread_tokens = budget_tokens - tokens(system) - tokens(instruction)
@@ -180,19 +181,23 @@ def _one_line(name: str) -> str:
     return " ".join(name.replace(":", " ").split())[:60] or "somebody"
 
 
-def _chat_message(
+def _chat_messages(
     message: Remembered, sent: str | None, with_reasoning: bool, with_images: bool
-) -> ChatMessage:
+) -> Sequence[ChatMessage]:
+    """One, after the steps that led to it: these go back as they were, or not at all.
+
+    A call of a tool without its reasoning is refused where reasoning is expected.
+    """
     if message.speaker is not Speaker.US:
         text = sent or message.sent or message.text
         pictures = message.attachments if with_images else ()
-        return {"role": "user", "content": with_pictures(text, pictures)}
+        return [{"role": "user", "content": with_pictures(text, pictures)}]
     raw = dict(message.raw or {"role": "assistant", "content": message.text})
     if message.finish_reason in (None, "length", "content_filter"):
-        return {"role": "assistant", "content": f"{raw.get('content') or ''}\n{CUT_OFF}".strip()}
-    if not with_reasoning:
-        raw = {key: value for key, value in raw.items() if key not in REASONING_FIELDS}
-    return raw
+        return [{"role": "assistant", "content": f"{raw.get('content') or ''}\n{CUT_OFF}".strip()}]
+    if with_reasoning:
+        return [*message.steps, raw]
+    return [{key: value for key, value in raw.items() if key not in REASONING_FIELDS}]
 
 
 def _is_replaced(message: Remembered, replaced_ts: Collection[str]) -> bool:
@@ -259,7 +264,7 @@ def _joined(first: Mapping[str, Any], second: Mapping[str, Any]) -> ChatMessage:
 
 
 def _is_cut_off(message: ChatMessage) -> bool:
-    return message["role"] == "assistant" and str(message["content"]).endswith(CUT_OFF)
+    return message["role"] == "assistant" and str(message.get("content")).endswith(CUT_OFF)
 
 
 def _continued(cut: ChatMessage, rest: ChatMessage) -> ChatMessage:

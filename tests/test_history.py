@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from hypothesis import given
@@ -153,6 +154,58 @@ def test_another_models_reasoning_is_left_out() -> None:
     messages = reading(sent, replace(ANSWER, raw=raw), with_reasoning=False).messages
 
     assert messages[2] == {"role": "assistant", "content": "It copies."}
+
+
+STEPS = (
+    {
+        "role": "assistant",
+        "reasoning_content": "I need to look.",
+        "tool_calls": [
+            {"id": "f-1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+        ],
+    },
+    {"role": "tool", "tool_call_id": "f-1", "content": "x" * 300},
+)
+
+
+def test_the_steps_to_an_answer_go_before_it_exactly_as_they_were() -> None:
+    sent = replace(ASK, sent="Ana: Why?", place=1)
+
+    said = reading(sent, replace(ANSWER, steps=STEPS))
+
+    assert said.messages[2:] == (*STEPS, RAW)
+
+
+def test_without_their_reasoning_steps_are_left_out() -> None:
+    sent = replace(ASK, sent="Ana: Why?", place=1)
+
+    said = reading(sent, replace(ANSWER, steps=STEPS), with_reasoning=False)
+
+    assert [message["role"] for message in said.messages] == ["system", "user", "assistant"]
+    assert said.messages[2]["content"] == RAW["content"]
+
+
+def test_an_answer_that_was_cut_off_goes_without_its_steps() -> None:
+    sent = replace(ASK, sent="Ana: Why?", place=1)
+
+    said = reading(sent, replace(ANSWER, steps=STEPS, finish_reason="length"))
+
+    assert [message["role"] for message in said.messages] == ["system", "user", "assistant"]
+
+
+def test_a_call_is_never_parted_from_its_result_when_a_thread_is_trimmed() -> None:
+    sent = replace(ASK, sent="Ana: Why?" + " really" * 40, place=1)
+    later = replace(ASK, id=9, ts="1764493999.000100", text="And now?")
+    answer = replace(ANSWER, steps=STEPS * 2)
+
+    lengths = set()
+    for budget_tokens in range(40, 700, 20):
+        messages = reading(sent, answer, later, budget_tokens=budget_tokens).messages
+        roles = [message["role"] for message in messages]
+        lengths.add(len(roles))
+        for before, role in pairwise(roles):
+            assert role != "tool" or before == "assistant"
+    assert len(lengths) > 2
 
 
 def long_thread(count: int) -> list[Remembered]:

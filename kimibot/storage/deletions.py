@@ -10,7 +10,14 @@ from kimibot.storage import attachments
 from kimibot.storage.columns import database_now
 from kimibot.storage.tables import messages, threads, turns, unless_there
 
-_EMPTY = {"text": "", "sent": None, "raw": None, "review": None, "deleted_at": database_now()}
+_EMPTY = {
+    "text": "",
+    "sent": None,
+    "raw": None,
+    "review": None,
+    "steps": None,
+    "deleted_at": database_now(),
+}
 _FIND_THREAD = select(threads.c.id).where(
     threads.c.team == bindparam("team"),
     threads.c.channel == bindparam("channel"),

@@ -44,6 +44,7 @@ _RECALL = select(
     messages.c.place,
     messages.c.raw,
     messages.c.finish_reason,
+    messages.c.steps,
 ).where(
     messages.c.thread_id == bindparam("thread_id"),
     messages.c.deleted_at.is_(None),
@@ -119,6 +120,7 @@ _KEEP_ANSWER = instead(
         "completion_tokens",
         "cached_tokens",
         "review",
+        "steps",
     ),
 )
 
@@ -178,6 +180,7 @@ async def recall(connection: AsyncConnection, thread_id: int) -> list[Remembered
             row[6],
             row[7],
             row[8],
+            steps=tuple(row[9] or ()),
             attachments=files.get(row[0], ()),
             is_for_model=row[1] not in words,
         )
@@ -274,6 +277,7 @@ def _answer_row(claim: Claim, answer: Answer, ending: Ending) -> dict[str, Any]:
         "completion_tokens": _storable(usage.completion_tokens),
         "cached_tokens": _storable(usage.cached_tokens),
         "review": answer.review,
+        "steps": answer.steps or None,
     }
 
 

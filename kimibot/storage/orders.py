@@ -30,7 +30,7 @@ _EMPTY = (
             and_(messages.c.ts < bindparam("up_to_ts"), ~_is_open_ask),
         ),
     )
-    .values(text="", sent=None, raw=None, review=None, place=None)
+    .values(text="", sent=None, raw=None, review=None, steps=None, place=None)
 )
 _EMPTY_ORDER = (
     update(messages)

@@ -129,6 +129,7 @@ messages = Table(
     Column("completion_tokens", Number),
     Column("cached_tokens", Number),
     Column("review", JsonText),
+    Column("steps", JsonText),
     Column("edited_at", UtcDateTime),
     Column("deleted_at", UtcDateTime),
     UniqueConstraint("team", "channel", "ts"),

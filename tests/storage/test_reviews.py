@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import text
 
 from kimibot.conversation import Deletion
 from kimibot.storage import Database, Store
@@ -10,6 +14,10 @@ from kimibot.storage.stop_store import StopStore
 from kimibot.turns import Kind
 from tests.storage.said import NOW, THREAD, answered, ask, claimed, keep, says, ts
 
+STEPS = (
+    {"role": "assistant", "tool_calls": [{"id": "z", "function": {"name": "f"}}], "a": "\ud800"},
+    {"role": "tool", "tool_call_id": "z", "content": "naïve \x00"},
+)
 FOUND = {"findings": [{"path": "a.py", "title": "naïve \x00"}], "dropped": 2}
 
 
@@ -19,8 +27,15 @@ async def review(store: Store, number: int, found: dict[str, object]) -> int:
     claim = await claimed(store, accepted.thread_id)
     ending = answered(number + 1)
     assert ending.answer is not None
-    await keep(store, claim, replace(ending, answer=replace(ending.answer, review=found)))
+    answer = replace(ending.answer, review=found, steps=STEPS)
+    await keep(store, claim, replace(ending, answer=answer))
     return accepted.thread_id
+
+
+async def steps_kept(database: Database) -> list[Any]:
+    async with database.reading() as connection:
+        kept = text("SELECT 1 FROM messages WHERE steps IS NOT NULL")
+        return list(await connection.execute(kept))
 
 
 async def test_the_newest_review_of_a_thread_is_the_one_that_counts(store: Store) -> None:
@@ -35,7 +50,17 @@ async def test_a_thread_without_one_has_none(store: Store) -> None:
     assert await store.last_review((await ask(store, 1)).thread_id) is None
 
 
-async def test_what_was_found_is_forgotten_with_the_thread(store: Store) -> None:
+async def test_the_steps_to_an_answer_come_back_byte_for_byte(store: Store) -> None:
+    thread_id = await review(store, 1, FOUND)
+
+    [_, answer] = await store.recall(thread_id)
+
+    assert json.dumps(answer.steps) == json.dumps(STEPS)
+
+
+async def test_what_was_found_is_forgotten_with_the_thread(
+    store: Store, database: Database
+) -> None:
     thread_id = await review(store, 1, FOUND)
     await store.accept(says(7, "forget"), is_ask=True, kind=Kind.FORGET, now=NOW)
     claim = await claimed(store, thread_id)
@@ -43,6 +68,7 @@ async def test_what_was_found_is_forgotten_with_the_thread(store: Store) -> None
     await store.forget_thread(claim, ts(7))
 
     assert await store.last_review(thread_id) is None
+    assert await steps_kept(database) == []
 
 
 async def test_what_was_found_goes_with_the_reply(store: Store, database: Database) -> None:
@@ -51,3 +77,4 @@ async def test_what_was_found_goes_with_the_reply(store: Store, database: Databa
     await StopStore(database).forget(Deletion(THREAD, ts(2), is_ours=True), is_ask=False)
 
     assert await store.last_review(thread_id) is None
+    assert await steps_kept(database) == []
