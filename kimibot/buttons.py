@@ -12,7 +12,7 @@ from kimibot.answers import ChatMessage, reasoning_in
 from kimibot.background import Background
 from kimibot.conversation import Accepted, Asker, Message, Shortcut, Thread
 from kimibot.errors import SlackError
-from kimibot.turns import Kind
+from kimibot.turns import Kind, Press
 from kimibot.whispering import Whisper, whisper_if_possible
 
 log = logging.getLogger(__name__)
@@ -28,9 +28,8 @@ class Asks(Protocol):
     async def answer_to(self, turn_id: str) -> ChatMessage | None:
         """The model's message as it was received, None where none is kept."""
 
-    async def continue_turn(
-        self, turn_id: str, now: datetime, kind: Kind = Kind.CONTINUE
-    ) -> int | None: ...
+    async def press(self, turn_id: str, press: Press, now: datetime) -> int | None:
+        """The thread of the turn that is queued for it, None where there is nothing to do."""
 
     async def accept(
         self, message: Message, *, is_ask: bool, kind: Kind, asker: Asker, now: datetime
@@ -74,16 +73,16 @@ class Buttons:
     async def go_on(self, turn_id: str, user: str) -> bool:
         """Queue a turn that goes on where a reply was cut off, for the one who asked; True if the
         button has served, now or before."""
-        return await self._follow(turn_id, user, Kind.CONTINUE)
+        return await self._follow(turn_id, user, Press(Kind.CONTINUE))
 
     async def suggest_patch(self, turn_id: str, user: str) -> bool:
         """Queue a turn that gives the patch of a review. The same as for `go_on`."""
-        return await self._follow(turn_id, user, Kind.PATCH)
+        return await self._follow(turn_id, user, Press(Kind.PATCH))
 
-    async def _follow(self, turn_id: str, user: str, kind: Kind) -> bool:
+    async def _follow(self, turn_id: str, user: str, press: Press) -> bool:
         if await self._thread_for_asker(turn_id, user) is None:
             return False
-        self._wake_if_queued(await self._asks.continue_turn(turn_id, self._now(), kind))
+        self._wake_if_queued(await self._asks.press(turn_id, press, self._now()))
         return True
 
     async def ask_about(self, shortcut: Shortcut, *, kind: Kind) -> None:

@@ -64,7 +64,7 @@ class Fetching:
 
         Raises DatabaseUnavailable.
         """
-        open_ts = {turn.ts for turn in attempt.claim.turns}
+        open_ts = {turn.ts for turn in attempt.claim.turns if not turn.pressed}
         waiting = _waiting(remembered, open_ts)
         if waiting:
             read = await self._read_all(waiting)

@@ -124,7 +124,7 @@ class Recalling:
             budget_tokens=budget_tokens,
             name_of=lambda id_: names.get(id_, id_),
             with_reasoning=self._is_same_model(claim),
-            open_ts={turn.ts for turn in claim.turns if turn.kind is not Kind.CONTINUE},
+            open_ts={turn.ts for turn in claim.turns if not turn.pressed},
             with_images=self._takes_images and with_images,
             replaced_ts={ts for turn in claim.turns for ts in turn.reply_ts},
             instruction=texts.INSTRUCTIONS.get(claim.turns[0].kind, ""),

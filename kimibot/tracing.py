@@ -60,7 +60,7 @@ def _of_turn(turn: TracedTurn) -> Iterator[tuple[str, str]]:
     yield "turn", turn.id
     yield "outcome", _outcome(turn)
     yield "thread", " ".join((turn.thread.team, turn.thread.channel, turn.thread.root_ts))
-    yield "ask", turn.ts
+    yield "ask", f"{turn.ts}, pressed: {turn.pressed}" if turn.pressed else turn.ts
     yield "event id", turn.event_id
     yield "trace id", turn.trace_id
     yield "attempts", f"{turn.attempt}, takeovers: {turn.takeovers}"

@@ -25,9 +25,8 @@ class Outcome(StrEnum):
 class Kind(StrEnum):
     """What an ask wants. All but an ordinary one are answered alone, each in a reply of its own.
 
-    Those about a message have that message's ts. One to continue, and one for the patch of a
-    review, has the ts of the last part of the reply that it is about: so there is at most one for
-    each.
+    Those about a message have that message's ts. Those that are pressed below a reply have the ts
+    of its last part.
     """
 
     ASK = "ask"
@@ -69,6 +68,20 @@ class StopCause(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Press:
+    """What was pressed below a reply: the kind of turn it asks for, and `number` says for which of
+    the things that the reply lists, counted from 1."""
+
+    kind: Kind
+    number: int = 0
+
+    @property
+    def key(self) -> str:
+        """Each press below one reply has another one, and each is answered once."""
+        return f"{self.kind.value}:{self.number}" if self.number else self.kind.value
+
+
+@dataclass(frozen=True, slots=True)
 class Stop:
     """The wish that a turn stops; `by` is the person's id where somebody said so."""
 
@@ -84,7 +97,8 @@ class Turn:
     `takeovers` those that took the turn from an owner who had not ended it. `stop` is set when
     somebody wanted it to stop before this claim, and `had_to_wait` when the ask met a turn that
     was still open. `asker_team` is the asker's workspace as far as the event named it, and
-    `is_follow_up` says that the ask did not address us.
+    `is_follow_up` says that the ask did not address us. `pressed` is the key of the press below a
+    reply that asked for it: then there is no message with its `ts` that is the ask.
     """
 
     id: str
@@ -100,6 +114,7 @@ class Turn:
     kind: Kind = Kind.ASK
     asker_team: str = ""
     is_follow_up: bool = False
+    pressed: str = ""
 
 
 def answered_together(turns: Sequence[Turn]) -> tuple[Turn, ...]:

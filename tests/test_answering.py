@@ -752,7 +752,9 @@ async def test_the_next_try_does_not_read_what_the_one_before_has_said() -> None
 async def test_an_answer_that_was_forgotten_meanwhile_is_not_gone_on_with() -> None:
     stage = Stage(memory=Memory([]))
 
-    ending = await stage.answer(replace(CLAIM, turns=(replace(TURN, kind=Kind.CONTINUE),)))
+    ending = await stage.answer(
+        replace(CLAIM, turns=(replace(TURN, kind=Kind.CONTINUE, pressed="continue"),))
+    )
 
     assert stage.channel.bodies() == [texts.NOTHING_TO_CONTINUE]
     assert (ending.outcome, ending.answer, stage.model.requests) == (Outcome.ANSWERED, None, [])

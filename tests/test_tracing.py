@@ -23,6 +23,7 @@ TURN = TracedTurn(
     id="turn-1",
     thread=Thread("T1", "C0123ABCD", "1700000000.000100"),
     ts="1700000001.000100",
+    pressed="",
     event_id="Ev1",
     state="ended",
     outcome="answered",

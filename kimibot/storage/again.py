@@ -9,7 +9,15 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kimibot.conversation import Message
 from kimibot.storage.columns import database_now
-from kimibot.storage.tables import QUEUED, RUNNING, has_nothing_left, is_open, messages, turns
+from kimibot.storage.tables import (
+    QUEUED,
+    RUNNING,
+    has_nothing_left,
+    is_of_message,
+    is_open,
+    messages,
+    turns,
+)
 from kimibot.turns import Again, Kind, Outcome, Renewal
 
 _answering = turns.alias("answering")
@@ -58,6 +66,7 @@ _FIND_BY_ASK = _find(
     turns.c.team == bindparam("in_team"),
     turns.c.channel == bindparam("in_channel"),
     turns.c.ts == bindparam("ask_ts"),
+    is_of_message,
 )
 _FIND_BY_ID = _find(turns.c.id == bindparam("turn_id"))
 _QUEUE = (

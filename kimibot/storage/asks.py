@@ -10,7 +10,7 @@ from sqlalchemy import bindparam, exists, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kimibot.conversation import Accepted, Asker, Message, Speaker, Thread, ThreadFacts
-from kimibot.storage import continuing
+from kimibot.storage import presses
 from kimibot.storage.columns import database_now
 from kimibot.storage.memory import add_messages, without_forgotten
 from kimibot.storage.tables import (
@@ -155,7 +155,7 @@ async def requeue(connection: AsyncConnection, turn_id: str) -> int | None:
 
     The ask counts as accepted now: its age is that of the click.
     """
-    if await continuing.is_done(connection, turn_id):
+    if await presses.is_continued(connection, turn_id):
         return None
     values = {"turn_id": turn_id, "ended": ENDED, "failed": Outcome.FAILED, "queued": QUEUED}
     thread_id: int | None = (await connection.execute(_REQUEUE, values)).scalar_one_or_none()

@@ -14,16 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from sqlalchemy import (
-    Float,
-    bindparam,
-    case,
-    func,
-    or_,
-    select,
-    tuple_,
-    update,
-)
+from sqlalchemy import Float, bindparam, case, func, or_, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kimibot.conversation import Thread
@@ -96,6 +87,7 @@ _START = (
         turns.c.stop_requested_by,
         turns.c.had_to_wait,
         turns.c.kind,
+        turns.c.pressed,
         turns.c.asker_team,
         turns.c.is_follow_up,
     )
@@ -284,6 +276,7 @@ async def _start(connection: AsyncConnection, thread_id: int, fence: int) -> tup
             stop=_stop(row.stop_requested, row.stop_requested_by),
             had_to_wait=row.had_to_wait,
             kind=Kind(row.kind),
+            pressed=row.pressed,
             asker_team=row.asker_team,
             is_follow_up=row.is_follow_up,
         )
@@ -292,12 +285,13 @@ async def _start(connection: AsyncConnection, thread_id: int, fence: int) -> tup
     return tuple(sorted(started, key=_order_of_answering))
 
 
-def _order_of_answering(turn: Turn) -> tuple[bool, int, str]:
+def _order_of_answering(turn: Turn) -> tuple[bool, int, str, datetime, str]:
     """The oldest, unless another has begun its reply already: nobody else would finish that.
 
     An older ask may arrive later, and a reply that was begun right before a crash is not noted.
+    What was pressed below one reply comes in the order of the presses.
     """
-    return not turn.reply_ts, -turn.attempt, turn.ts
+    return not turn.reply_ts, -turn.attempt, turn.ts, turn.accepted_at, turn.pressed
 
 
 async def _let_go(

@@ -14,7 +14,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from kimibot.conversation import Message
 from kimibot.storage.columns import AnyText, database_now
 from kimibot.storage.memory import add_messages
-from kimibot.storage.tables import RUNNING, has_nothing_left, messages, threads, turns
+from kimibot.storage.tables import (
+    RUNNING,
+    has_nothing_left,
+    is_of_message,
+    messages,
+    threads,
+    turns,
+)
 from kimibot.turns import Stop, StopCause, TurnToStop
 
 _new_text = bindparam("new_text", type_=AnyText)
@@ -46,6 +53,7 @@ _RESTART = (
         turns.c.team == bindparam("in_team"),
         turns.c.channel == bindparam("in_channel"),
         turns.c.ts == bindparam("edited_ts"),
+        is_of_message,
         turns.c.state == bindparam("running"),
         turns.c.restart_fence.is_(None),
     )

@@ -12,7 +12,15 @@ from kimibot.answers import Answer, ChatMessage, Usage
 from kimibot.conversation import Message, Placed, Remembered, Speaker
 from kimibot.storage import attachments
 from kimibot.storage.columns import AnyText
-from kimibot.storage.tables import RUNNING, instead, messages, threads, turns, unless_there
+from kimibot.storage.tables import (
+    RUNNING,
+    instead,
+    is_of_message,
+    messages,
+    threads,
+    turns,
+    unless_there,
+)
 from kimibot.storage.tables import attachments as attachment_rows
 from kimibot.turns import FOR_THE_MODEL, Claim, Ending
 
@@ -23,6 +31,7 @@ _REPLIES = select(turns.c.reply_ts).where(turns.c.thread_id == bindparam("thread
 _FORGOTTEN = select(threads.c.forgotten_ts).where(threads.c.id == bindparam("thread_id"))
 _WORDS = select(turns.c.ts).where(
     turns.c.thread_id == bindparam("thread_id"),
+    is_of_message,
     turns.c.kind.not_in([kind.value for kind in sorted(FOR_THE_MODEL)]),
 )
 _NEWEST_ASK = (

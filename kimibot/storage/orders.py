@@ -7,7 +7,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kimibot.conversation import Speaker
 from kimibot.errors import ClaimLost
-from kimibot.storage.tables import attachments, is_open, messages, threads, turns
+from kimibot.storage.tables import (
+    attachments,
+    is_of_message,
+    is_open,
+    messages,
+    threads,
+    turns,
+)
 from kimibot.turns import Claim
 
 _IN_OUR_THREAD = update(threads).where(
@@ -18,7 +25,10 @@ _IN_OUR_THREAD = update(threads).where(
 _MUTE = _IN_OUR_THREAD.values(muted=bindparam("is_muted"))
 _FORGET_UP_TO = _IN_OUR_THREAD.values(forgotten_ts=bindparam("up_to_ts"))
 _is_open_ask = exists().where(
-    turns.c.thread_id == messages.c.thread_id, turns.c.ts == messages.c.ts, is_open
+    turns.c.thread_id == messages.c.thread_id,
+    turns.c.ts == messages.c.ts,
+    is_of_message,
+    is_open,
 )
 _EMPTY = (
     update(messages)

@@ -33,6 +33,7 @@ from kimibot.storage.columns import AnyText, SlackTs, database_later, database_n
 from kimibot.storage.deletions import empty_message
 from kimibot.storage.tables import (
     RUNNING,
+    is_of_message,
     is_open,
     messages,
     stops,
@@ -92,7 +93,7 @@ _MARK_IN_THREAD = _mark(
 )
 _MARK_IN_CHANNEL = _mark(turns.c.ts < _before_ts, *_in_channel, turns.c.asker == _person)
 _MARK_TURN = _mark(turns.c.id == bindparam("turn_id"))
-_MARK_ASK = _mark(*_in_channel, turns.c.ts == bindparam("ask_ts"))
+_MARK_ASK = _mark(*_in_channel, turns.c.ts == bindparam("ask_ts"), is_of_message)
 _merged = turns.alias("merged")
 _is_answered_there_too = exists().where(
     _merged.c.thread_id == turns.c.thread_id,
@@ -133,7 +134,9 @@ _is_word_for = and_(
     or_(stops.c.said_by == turns.c.asker, and_(stops.c.root_ts.is_not(None), _was_in_thread)),
     or_(stops.c.root_ts.is_(None), stops.c.root_ts == threads.c.root_ts),
 )
-_is_deletion_of = and_(stops.c.cause == StopCause.ASK_DELETED.value, stops.c.ts == turns.c.ts)
+_is_deletion_of = and_(
+    stops.c.cause == StopCause.ASK_DELETED.value, stops.c.ts == turns.c.ts, is_of_message
+)
 _OVERTAKEN = (
     select(turns.c.id, turns.c.team, turns.c.channel, turns.c.ts, stops.c.cause, stops.c.said_by)
     .join_from(turns, threads)

@@ -14,16 +14,16 @@ from kimibot.storage import (
     asks,
     attachments,
     claims,
-    continuing,
     deletions,
     expiry,
     memory,
     orders,
     owners,
+    presses,
     stops,
 )
 from kimibot.storage.engine import Database
-from kimibot.turns import Claim, Ending, Kind, TurnToStop
+from kimibot.turns import Claim, Ending, Kind, Press, TurnToStop
 
 ACCEPT_SECONDS = 2.0
 """Slack wants its answer within three: https://docs.slack.dev/apis/events-api/#responding"""
@@ -185,13 +185,19 @@ class Store:
         async with self._database.writing(ACCEPT_SECONDS) as connection:
             return await asks.requeue(connection, turn_id)
 
-    async def continue_turn(
-        self, turn_id: str, now: datetime, kind: Kind = Kind.CONTINUE
+    async def press(
+        self, turn_id: str, press: Press, now: datetime, asker: Asker | None = None
     ) -> int | None:
-        """Queues a turn that goes on where the reply of `turn_id` ends, and returns its thread;
-        None where there is nothing to go on from, or where that is done already."""
+        """Queues a turn for what was pressed below the reply of `turn_id`, and returns its thread.
+        Who asked before is who asks, unless `asker` says otherwise.
+
+        None where no answer is left to which that could belong, and where it was pressed before:
+        each press has one turn. Gives up after two seconds.
+        """
         async with self._database.writing(ACCEPT_SECONDS) as connection:
-            return await continuing.add(connection, turn_id, kind, now=now, new_id=self._new_id)
+            return await presses.add(
+                connection, turn_id, press, asker=asker, now=now, new_id=self._new_id
+            )
 
     async def turn_owner(self, turn_id: str) -> tuple[Thread, str] | None:
         """The turn's thread and asker; None if there is no such turn."""

@@ -71,6 +71,7 @@ turns = Table(
     Column("asker", AnyText, nullable=False),
     Column("event_id", AnyText, nullable=False),
     Column("kind", Text, nullable=False, server_default="ask"),
+    Column("pressed", Text, nullable=False, server_default=""),
     Column("asker_team", AnyText, nullable=False, server_default=""),
     Column("is_follow_up", Boolean, nullable=False, server_default=false()),
     Column("state", Text, nullable=False),
@@ -92,9 +93,14 @@ turns = Table(
     Column("first_delta_at", UtcDateTime),
     Column("last_delta_at", UtcDateTime),
     Column("ended_at", UtcDateTime),
-    UniqueConstraint("team", "channel", "ts"),
+    UniqueConstraint("team", "channel", "ts", "pressed"),
     Index(None, "thread_id", "ts"),
 )
+"""`pressed` is "" for the turn of the message with that `ts`. Otherwise it is what was pressed
+below a reply, and `ts` is that of the reply's last part: each press has at most one turn."""
+
+is_of_message = turns.c.pressed == ""
+"""Of the turn that a message has, not of one that was asked for by a press below it."""
 
 is_open = turns.c.ended_at.is_(None)
 """No outcome yet: queued or running."""

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Text, bindparam, or_, select, type_coerce
+from sqlalchemy import Text, and_, bindparam, or_, select, type_coerce
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kimibot.answers import Usage
 from kimibot.conversation import Speaker, Thread
 from kimibot.storage.columns import AnyText
 from kimibot.storage.engine import Database
-from kimibot.storage.tables import messages, threads, turns
+from kimibot.storage.tables import is_of_message, messages, threads, turns
 
 MOST_TURNS = 10
 """Ids come from outside: nobody promises that an endpoint gives each of them once."""
@@ -39,7 +39,7 @@ _BY_ID = _TURNS.where(
 _BY_MESSAGE = _TURNS.where(
     turns.c.channel == bindparam("in_channel"),
     or_(
-        turns.c.ts == bindparam("message_ts"),
+        and_(turns.c.ts == bindparam("message_ts"), is_of_message),
         type_coerce(turns.c.reply_ts, Text).contains(bindparam("in_list")),
     ),
 )
@@ -72,12 +72,14 @@ class TracedAnswer:
 @dataclass(frozen=True, slots=True)
 class TracedTurn:
     """The life of a turn. `steps` has the times of those that were reached, `stop_requested` why
-    it was to stop, or ""; `merged` are the ids of the turns that were answered together with it,
+    it was to stop, or ""; `pressed` is what was pressed below the message with its `ts`, or ""
+    where that is the ask. `merged` are the ids of the turns that were answered together with it,
     `merged_into` is that of the one that answered this."""
 
     id: str
     thread: Thread
     ts: str
+    pressed: str
     event_id: str
     state: str
     outcome: str
@@ -120,6 +122,7 @@ async def _with_what_belongs_to_it(connection: AsyncConnection, row: Any) -> Tra
         id=row.id,
         thread=Thread(row.team, row.channel, row.root_ts),
         ts=row.ts,
+        pressed=row.pressed,
         event_id=row.event_id,
         state=row.state,
         outcome=row.outcome or "",

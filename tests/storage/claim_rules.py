@@ -65,7 +65,7 @@ def broken_at_rest(replicas: Sequence[Replica], rows: Rows) -> Iterator[str]:
             yield f"{name} was ended {ended[name]} times"
         elif ended[name] < 1 + queued[name]:
             yield f"{name} has ended, and nobody has done it"
-    if len({turn["ts"] for turn in rows["turns"]}) < len(rows["turns"]):
+    if len({(turn["ts"], turn["pressed"]) for turn in rows["turns"]}) < len(rows["turns"]):
         yield "one ask has two turns"
     if any(thread["claim_owner"] for thread in rows["threads"]):
         yield "the thread has an owner, and nothing is left to do"

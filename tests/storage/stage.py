@@ -51,7 +51,7 @@ $$;
 CREATE FUNCTION stage.committed() RETURNS text LANGUAGE sql AS $$
     SELECT json_build_object(
         'threads', (SELECT coalesce(json_agg(one ORDER BY id), '[]') FROM threads one),
-        'turns', (SELECT coalesce(json_agg(one ORDER BY ts), '[]') FROM turns one),
+        'turns', (SELECT coalesce(json_agg(one ORDER BY ts, pressed), '[]') FROM turns one),
         'messages', (
             SELECT coalesce(json_agg(one ORDER BY ts), '[]')
             FROM (SELECT ts, speaker, text, turn_id, place FROM messages) one

@@ -6,19 +6,21 @@ import asyncio
 import re
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
 from alembic import command
+from alembic.config import Config
 from sqlalchemy import inspect, text
 
 from kimibot.errors import StorageError
 from kimibot.storage import Database, Store, Upgraded, open_database, pending, upgrade
 from kimibot.storage.migrate import alembic_config
 from kimibot.storage.tables import metadata
+from kimibot.turns import Kind, Press
 from tests.postgres import Postgres
-from tests.storage.said import ask
+from tests.storage.said import NOW, ask
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -49,6 +51,25 @@ on_both = pytest.mark.parametrize(
 async def tables(database: Database) -> set[str]:
     async with database.reading() as connection:
         return await connection.run_sync(lambda inner: set(inspect(inner).get_table_names()))
+
+
+AN_ANSWER_THAT_WENT_ON = (
+    "INSERT INTO threads (id, team, channel, root_ts) VALUES (1, 'T1', 'C1', '1.1')",
+    """INSERT INTO turns (id, thread_id, team, channel, ts, asker, event_id, state, outcome,
+    reply_ts, accepted_at, ended_at, kind) VALUES
+    ('a', 1, 'T1', 'C1', '1.1', 'U1', '', 'ended', 'answered', '["1.2"]',
+     '2026-11-30 12:00:00+00', '2026-11-30 12:00:00+00', 'ask'),
+    ('b', 1, 'T1', 'C1', '1.2', 'U1', '', 'ended', 'answered', '["1.3"]',
+     '2026-11-30 12:00:00+00', '2026-11-30 12:00:00+00', 'continue')""",
+    """INSERT INTO messages (id, thread_id, team, channel, ts, speaker, author, text, turn_id)
+    VALUES (1, 1, 'T1', 'C1', '1.2', 'us', '', 'One, two', 'a')""",
+)
+
+
+async def move(database: Database, how: Callable[[Config, str], None], revision: str) -> None:
+    """To an older migration."""
+    async with database.migrating() as connection:
+        await connection.run_sync(lambda inner: how(alembic_config(inner), revision))
 
 
 @on_both
@@ -94,6 +115,41 @@ async def test_a_downgrade_takes_everything_back(empty: Database) -> None:
         await connection.run_sync(lambda inner: command.downgrade(alembic_config(inner), "base"))
 
     assert await tables(empty) == {"alembic_version"}
+
+
+@on_both
+async def test_turns_that_were_pressed_before_keep_their_reply_and_leave_room_for_others(
+    empty: Database,
+) -> None:
+    await move(empty, command.upgrade, "e48a1b70d9c3")
+    async with empty.writing() as connection:
+        for row in AN_ANSWER_THAT_WENT_ON:
+            await connection.execute(text(row))
+
+    await upgrade(empty)
+
+    async with empty.reading() as connection:
+        turns = await connection.execute(text("SELECT id, pressed FROM turns ORDER BY id"))
+        answers = await connection.execute(text("SELECT turn_id FROM messages"))
+        assert turns.all() == [("a", ""), ("b", "continue")]
+        assert answers.all() == [("a",)]
+    assert await Store(empty).press("a", Press(Kind.PATCH), NOW) == 1
+
+
+@on_both
+async def test_a_downgrade_keeps_one_turn_of_those_that_had_one_message(empty: Database) -> None:
+    await upgrade(empty)
+    async with empty.writing() as connection:
+        for row in AN_ANSWER_THAT_WENT_ON:
+            await connection.execute(text(row))
+    for number in (1, 2):
+        await Store(empty).press("a", Press(Kind.PATCH, number), NOW)
+
+    await move(empty, command.downgrade, "e48a1b70d9c3")
+
+    async with empty.reading() as connection:
+        turns = await connection.execute(text("SELECT ts, kind FROM turns ORDER BY ts"))
+        assert turns.all() == [("1.1", "ask"), ("1.2", "continue")]
 
 
 @on_both

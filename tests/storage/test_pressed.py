@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from datetime import timedelta
 
 from kimibot.answers import Answer
-from kimibot.conversation import Asker
+from kimibot.conversation import Asker, Deletion
 from kimibot.storage import Database, Store
+from kimibot.storage.edit_store import EditStore
 from kimibot.storage.stop_store import StopStore
-from kimibot.turns import Claim, Kind
-from tests.storage.said import NOW, answered, ask, claimed, failed, keep, says, ts
+from kimibot.turns import Claim, Kind, Press
+from tests.storage.said import NOW, THREAD, answered, ask, claimed, failed, keep, says, ts
+
+CONTINUE, PATCH = Press(Kind.CONTINUE), Press(Kind.PATCH)
 
 
 async def cut_off(store: Store) -> Claim:
@@ -24,7 +28,7 @@ async def cut_off(store: Store) -> Claim:
 async def test_presses_at_the_same_time_queue_one_turn_that_goes_on(store: Store) -> None:
     cut = await cut_off(store)
 
-    clicks = await asyncio.gather(*(store.continue_turn(cut.turns[0].id, NOW) for _ in range(4)))
+    clicks = await asyncio.gather(*(store.press(cut.turns[0].id, CONTINUE, NOW) for _ in range(4)))
     [turn] = (await claimed(store, cut.thread_id)).turns
 
     assert sorted(clicks, key=str) == [cut.thread_id, None, None, None]
@@ -36,8 +40,8 @@ async def test_there_is_nothing_to_go_on_from_while_a_turn_runs(store: Store) ->
     assert accepted.turn_id is not None
     await claimed(store, accepted.thread_id)
 
-    assert await store.continue_turn(accepted.turn_id, NOW) is None
-    assert await store.continue_turn("no-such-turn", NOW) is None
+    assert await store.press(accepted.turn_id, CONTINUE, NOW) is None
+    assert await store.press("no-such-turn", CONTINUE, NOW) is None
 
 
 async def test_a_stop_that_was_said_before_does_not_stop_what_goes_on(
@@ -46,7 +50,7 @@ async def test_a_stop_that_was_said_before_does_not_stop_what_goes_on(
     cut = await cut_off(store)
     await StopStore(database).remember_word(says(3, "stop", author="U7"))
 
-    await store.continue_turn(cut.turns[0].id, NOW)
+    await store.press(cut.turns[0].id, CONTINUE, NOW)
 
     [turn] = (await claimed(store, cut.thread_id)).turns
     assert turn.stop is None
@@ -73,5 +77,82 @@ async def test_a_reply_that_goes_on_below_is_not_written_anew(store: Store) -> N
     cut = replace(failed(ts(2)), answer=Answer("One, two", raw={"content": "One, two"}))
     await keep(store, claim, cut)
 
-    assert await store.continue_turn(accepted.turn_id, NOW) == accepted.thread_id
+    assert await store.press(accepted.turn_id, CONTINUE, NOW) == accepted.thread_id
     assert await store.requeue(accepted.turn_id) is None
+
+
+async def test_each_press_below_one_reply_has_a_turn_of_its_own_and_no_second(
+    store: Store,
+) -> None:
+    above = (await cut_off(store)).turns[0].id
+    presses = [CONTINUE, PATCH, Press(Kind.PATCH, 1), Press(Kind.PATCH, 2)]
+
+    clicks = await asyncio.gather(
+        *(store.press(above, press, NOW) for press in [*presses, *presses])
+    )
+
+    [thread_id, *others] = [found for found in clicks if found]
+    claim = await claimed(store, thread_id)
+    assert len(others) == 3
+    assert sorted(turn.pressed for turn in claim.turns) == [
+        "continue",
+        "patch",
+        "patch:1",
+        "patch:2",
+    ]
+    assert {turn.ts for turn in claim.turns} == {ts(2)}
+
+
+async def test_presses_below_one_reply_are_answered_in_their_order(store: Store) -> None:
+    cut = await cut_off(store)
+    for seconds, number in enumerate([3, 10, 2]):
+        press = Press(Kind.PATCH, number)
+        await store.press(cut.turns[0].id, press, NOW + timedelta(seconds=seconds))
+
+    turns = (await claimed(store, cut.thread_id)).turns
+
+    assert [turn.pressed for turn in turns] == ["patch:3", "patch:10", "patch:2"]
+
+
+async def test_whoever_presses_is_the_asker_where_that_is_wanted(store: Store) -> None:
+    cut = await cut_off(store)
+
+    await store.press(cut.turns[0].id, PATCH, NOW, Asker("U8", "T2"))
+
+    [turn] = (await claimed(store, cut.thread_id)).turns
+    assert (turn.asker, turn.asker_team) == ("U8", "T2")
+
+
+async def test_what_befalls_the_message_above_does_not_befall_what_was_pressed_below_it(
+    store: Store, database: Database
+) -> None:
+    stops, edits = StopStore(database), EditStore(database)
+    cut = await cut_off(store)
+    await store.press(cut.turns[0].id, PATCH, NOW)
+    above = says(2, "not what it was")
+
+    overtaken = await stops.forget(Deletion(THREAD, ts(2), above), is_ask=True)
+    [turn] = (await claimed(store, cut.thread_id)).turns
+    deleted = await stops.forget(Deletion(THREAD, ts(2), above), is_ask=True)
+    edited = await edits.correct(above, restarts=True)
+
+    assert (overtaken, turn.stop, deleted, edited.restart) == ([], None, [], None)
+    assert not edited.has_turn
+
+
+async def test_a_message_is_read_by_the_model_whatever_was_pressed_below_it(store: Store) -> None:
+    cut = await cut_off(store)
+    await store.press(cut.turns[0].id, Press(Kind.HELP), NOW)
+
+    assert [one.is_for_model for one in await store.recall(cut.thread_id)] == [True, True]
+
+
+async def test_a_message_may_be_asked_about_although_something_was_pressed_below_it(
+    store: Store,
+) -> None:
+    cut = await cut_off(store)
+    await store.press(cut.turns[0].id, PATCH, NOW)
+
+    accepted = await ask(store, 2)
+
+    assert accepted.turn_id is not None

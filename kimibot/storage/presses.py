@@ -1,4 +1,4 @@
-"""SQL of the turns that go on with an answer: that was cut off, or that has a patch."""
+"""SQL of the turns that are asked for by a press below an answer."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from datetime import datetime
 from sqlalchemy import bindparam, exists, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from kimibot.conversation import Speaker
+from kimibot.conversation import Asker, Speaker
 from kimibot.storage.tables import QUEUED, is_open, messages, turns, unless_there
-from kimibot.turns import Kind
+from kimibot.turns import Kind, Press
 
-_CUT = select(
+_PRESSED_BELOW = select(
     turns.c.thread_id,
     turns.c.team,
     turns.c.channel,
@@ -45,30 +45,33 @@ _ADD_TURN = {
 async def add(
     connection: AsyncConnection,
     turn_id: str,
-    kind: Kind,
+    press: Press,
     *,
+    asker: Asker | None,
     now: datetime,
     new_id: Callable[[], str],
 ) -> int | None:
-    """The thread, if a turn was queued that goes on where the reply of `turn_id` ends.
+    """The thread, if a turn was queued for a press below the reply of `turn_id`.
 
     None where that has not ended or has no reply, where its answer was forgotten or deleted, and
-    where it is continued already.
+    where the same was pressed before.
     """
-    cut = (await connection.execute(_CUT, {"turn_id": turn_id})).one_or_none()
-    if cut is None or not cut.reply_ts:
+    above = (await connection.execute(_PRESSED_BELOW, {"turn_id": turn_id})).one_or_none()
+    if above is None or not above.reply_ts:
         return None
+    asker = asker or Asker(above.asker, above.asker_team)
     turn = {
         "id": new_id(),
-        "thread_id": cut.thread_id,
-        "team": cut.team,
-        "channel": cut.channel,
-        "ts": cut.reply_ts[-1],
-        "asker": cut.asker,
-        "asker_team": cut.asker_team,
+        "thread_id": above.thread_id,
+        "team": above.team,
+        "channel": above.channel,
+        "ts": above.reply_ts[-1],
+        "asker": asker.id,
+        "asker_team": asker.team,
         "event_id": "",
         "state": QUEUED,
-        "kind": kind.value,
+        "kind": press.kind.value,
+        "pressed": press.key,
         "accepted_at": now,
     }
     added = await connection.execute(_ADD_TURN[connection.dialect.name], turn)
@@ -76,7 +79,7 @@ async def add(
     return thread_id
 
 
-async def is_done(connection: AsyncConnection, turn_id: str) -> bool:
+async def is_continued(connection: AsyncConnection, turn_id: str) -> bool:
     """Whether somebody has had the reply of the turn continued: then it must stay as it is."""
     reply = (await connection.execute(_REPLY, {"turn_id": turn_id})).one_or_none()
     if reply is None or not reply.reply_ts:
