@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "a91f5d27c4b8"
-down_revision = "e48a1b70d9c3"
+down_revision = "7f2c95be0a14"
 branch_labels = None
 depends_on = None
 

@@ -121,7 +121,7 @@ async def test_a_downgrade_takes_everything_back(empty: Database) -> None:
 async def test_turns_that_were_pressed_before_keep_their_reply_and_leave_room_for_others(
     empty: Database,
 ) -> None:
-    await move(empty, command.upgrade, "e48a1b70d9c3")
+    await move(empty, command.upgrade, "7f2c95be0a14")
     async with empty.writing() as connection:
         for row in AN_ANSWER_THAT_WENT_ON:
             await connection.execute(text(row))
@@ -145,7 +145,7 @@ async def test_a_downgrade_keeps_one_turn_of_those_that_had_one_message(empty: D
     for number in (1, 2):
         await Store(empty).press("a", Press(Kind.PATCH, number), NOW)
 
-    await move(empty, command.downgrade, "e48a1b70d9c3")
+    await move(empty, command.downgrade, "7f2c95be0a14")
 
     async with empty.reading() as connection:
         turns = await connection.execute(text("SELECT ts, kind FROM turns ORDER BY ts"))
