@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import time
@@ -14,7 +15,12 @@ from aiohttp import web
 from kimibot.sandbox.github import repositories as described
 from kimibot.sandbox.github.patches import ChangedFile
 from kimibot.sandbox.github.repositories import Json, LocalPull, LocalRepository
-from kimibot.sandbox.github.reviewing import Unprocessable, add_review
+from kimibot.sandbox.github.reviewing import (
+    OUR_LOGIN,
+    Unprocessable,
+    add_review,
+    change_body,
+)
 
 GITHUB_TOKEN = "local-fake-github-token"
 PREFIX = "/api/v3"
@@ -43,13 +49,20 @@ class Request:
 
 @dataclass(slots=True)
 class Order:
-    """The next so many requests whose path holds `part` get this answer instead."""
+    """The next so many requests whose path holds `part` get this answer instead.
+
+    With `method` only those count. With `is_late` they are carried out first, and only the answer
+    is another one; status 0 is none at all: the connection ends, after `delay_seconds`.
+    """
 
     part: str
     status: int
     message: str = ""
     headers: dict[str, str] = field(default_factory=dict)
     times: int = 1
+    method: str = ""
+    is_late: bool = False
+    delay_seconds: float = 0.0
 
 
 class LocalGitHub:
@@ -57,7 +70,8 @@ class LocalGitHub:
 
     `patch_budget` is how many changed lines a page of files has patches for; how large GitHub's
     own is has not been published. `anonymous_left` is how many more requests without a token are
-    answered.
+    answered. `login` is whose the token is, or "" for that of an app, who is no user; it can only
+    read where it `may_not_write`. `on_review` is told of each review that was taken.
     """
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
@@ -66,6 +80,9 @@ class LocalGitHub:
         self.orders: list[Order] = []
         self.patch_budget = 1_000_000
         self.anonymous_left = 60
+        self.login = OUR_LOGIN
+        self.may_not_write = False
+        self.on_review: Callable[[], None] = lambda: None
         self.url = ""
         self._clock = clock
 
@@ -85,16 +102,19 @@ class LocalGitHub:
         self.requests.append(
             Request(request.method, path, dict(request.query), accept, bool(token))
         )
-        refusal = self._ordered(path) or self._refused(request, token)
-        if refusal is not None:
-            return refusal
-        return await self._found(request, path, is_known=bool(token))
+        order = self._order(request.method, path)
+        if order is not None and not order.is_late:
+            return await _obeyed(request, order)
+        answer = self._refused(request, token) or await self._found(
+            request, path, is_known=bool(token)
+        )
+        return answer if order is None else await _obeyed(request, order)
 
-    def _ordered(self, path: str) -> web.Response | None:
+    def _order(self, method: str, path: str) -> Order | None:
         for order in self.orders:
-            if order.times > 0 and order.part in path:
+            if order.times > 0 and order.part in path and order.method in ("", method):
                 order.times -= 1
-                return _said(order.status, order.message, headers=order.headers)
+                return order
         return None
 
     def _refused(self, request: web.Request, token: str) -> web.Response | None:
@@ -114,6 +134,8 @@ class LocalGitHub:
         return None
 
     async def _found(self, request: web.Request, path: str, *, is_known: bool) -> web.Response:
+        if path == "/user":
+            return self._user(is_known=is_known)
         by_id = re.fullmatch(r"/repositories/(\d+)/(.*)", path)
         named = re.fullmatch(r"/repos/([^/]+/[^/]+)/(.*)", path)
         if by_id:
@@ -124,13 +146,21 @@ class LocalGitHub:
             moved = self._moved(named[1])
             if moved is not None:
                 there = f"{self.api_url}/repositories/{moved.id}/{named[2]}"
-                return web.Response(status=301, headers={"Location": there})
+                status = 301 if request.method == "GET" else 307
+                return web.Response(status=status, headers={"Location": there})
             found, rest = self.repositories.get(named[1].lower()), named[2]
         else:
             found, rest = None, ""
         if found is None or (found.is_private and not is_known):
             return _said(404, "Not Found")
         return await self._in_repository(request, found, rest)
+
+    def _user(self, *, is_known: bool) -> web.Response:
+        if not is_known:
+            return _said(401, "Requires authentication")
+        if not self.login:
+            return _said(403, "Resource not accessible by integration")
+        return _json({"login": self.login})
 
     def _moved(self, name: str) -> LocalRepository | None:
         all_of_them = self.repositories.values()
@@ -139,9 +169,13 @@ class LocalGitHub:
     async def _in_repository(
         self, request: web.Request, repository: LocalRepository, rest: str
     ) -> web.Response:
-        pull = re.fullmatch(r"pulls/(\d+)(?:/(files|comments|reviews))?", rest)
+        pull = re.fullmatch(r"pulls/(\d+)(?:/(files|comments|reviews))?(?:/(.+))?", rest)
         if pull and int(pull[1]) in repository.pulls:
-            return await self._pull(request, repository, int(pull[1]), pull[2] or "")
+            number, part = int(pull[1]), pull[2] or ""
+            if request.method != "GET" or pull[3]:
+                reviewed = repository.pulls[number]
+                return await self._of_reviews(request, reviewed, part, pull[3] or "")
+            return await self._pull(request, repository, number, part)
         commit = re.fullmatch(r"commits/([0-9a-fA-F]+)", rest)
         compared = re.fullmatch(r"compare/([0-9a-fA-F]+)\.\.\.([0-9a-fA-F]+)", rest)
         content = re.fullmatch(r"contents/(.+)", rest)
@@ -160,15 +194,60 @@ class LocalGitHub:
         self, request: web.Request, repository: LocalRepository, number: int, part: str
     ) -> web.Response:
         pull = repository.pulls[number]
-        if request.method == "POST":
-            return await _review(request, pull) if part == "reviews" else _said(404, "Not Found")
         if part == "files":
             return self._page(request, pull.files, self._patched)
+        if part == "reviews":
+            return self._page(request, self._seen_reviews(request, pull), list)
         if part:
             return self._page(request, getattr(pull, part), list)
         if request.headers.get("Accept", "") == "application/vnd.github.diff":
             return _diff(pull)
         return _json(described.pull_json(repository, number))
+
+    def _seen_reviews(self, request: web.Request, pull: LocalPull) -> list[Json]:
+        """What waits to be sent is for its author alone."""
+        login = self.login if request.headers.get("Authorization") else None
+        return [
+            one
+            for one in pull.reviews
+            if one["state"] != "PENDING" or one["user"]["login"] == login
+        ]
+
+    async def _of_reviews(
+        self, request: web.Request, pull: LocalPull, part: str, rest: str
+    ) -> web.Response:
+        """Without a token that may write, it is as if the pull request were not there."""
+        review = re.fullmatch(r"(\d+)(/comments)?", rest)
+        if part != "reviews" or not request.headers.get("Authorization"):
+            return _said(404, "Not Found")
+        if request.method == "GET" and review and review[2]:
+            number = int(review[1])
+            of_it = [one for one in pull.comments if one["pull_request_review_id"] == number]
+            return self._page(request, of_it, list)
+        if refusal := self._no_writing(pull):
+            return refusal
+        if request.method == "PUT" and review and not review[2]:
+            return _json(change_body(pull, int(review[1]), await request.json()))
+        if request.method == "POST" and not rest:
+            return self._added(pull, await request.json())
+        return _said(404, "Not Found")
+
+    def _no_writing(self, pull: LocalPull) -> web.Response | None:
+        if self.may_not_write:
+            needed = {"x-accepted-github-permissions": "pull_requests=write"}
+            what = "Resource not accessible by personal access token"
+            return _said(403, what, headers=needed)
+        if pull.is_locked:
+            return _said(403, "Unable to create comment because issue is locked.")
+        return None
+
+    def _added(self, pull: LocalPull, asked: Json) -> web.Response:
+        try:
+            review = add_review(pull, asked, self.login or OUR_LOGIN)
+        except Unprocessable as refusal:
+            return _said(422, "Unprocessable Entity", errors=[str(refusal)])
+        self.on_review()
+        return _json(review)
 
     def _patched(self, files: Sequence[ChangedFile]) -> list[Json]:
         """The budget is that of the page: the later of its files go without."""
@@ -224,14 +303,11 @@ def _content(request: web.Request, repository: LocalRepository, path: str) -> we
     return _json([{"type": "file", "path": name} for name in within])
 
 
-async def _review(request: web.Request, pull: LocalPull) -> web.Response:
-    """Without a token that may write, it is as if the pull request were not there."""
-    if not request.headers.get("Authorization"):
-        return _said(404, "Not Found")
-    try:
-        return _json(add_review(pull, await request.json()))
-    except Unprocessable as refusal:
-        return _said(422, "Unprocessable Entity", errors=[str(refusal)])
+async def _obeyed(request: web.Request, order: Order) -> web.Response:
+    await asyncio.sleep(order.delay_seconds)
+    if order.status == 0 and request.transport is not None:
+        request.transport.close()
+    return _said(order.status or 502, order.message, headers=order.headers)
 
 
 def _json(found: object, headers: dict[str, str] | None = None) -> web.Response:

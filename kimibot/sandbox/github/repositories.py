@@ -23,7 +23,8 @@ class LocalPull:
     """A pull request from one tree to another. `renames` says of new names what they were.
 
     The branch that it is meant for has moved on since: its newest commit is not the one that the
-    change is compared with.
+    change is compared with. With `keeps_refused_text` the text of a review stays behind when its
+    comments are refused: some have seen that, others have not.
     """
 
     old: Tree
@@ -35,6 +36,8 @@ class LocalPull:
     is_draft: bool = False
     is_merged: bool = False
     is_fork_gone: bool = False
+    is_locked: bool = False
+    keeps_refused_text: bool = False
     comments: list[Json] = field(default_factory=list)
     reviews: list[Json] = field(default_factory=list)
 
@@ -95,7 +98,7 @@ def pull_json(repository: LocalRepository, number: int) -> Json:
         "state": pull.state,
         "draft": pull.is_draft,
         "merged": pull.is_merged,
-        "locked": False,
+        "locked": pull.is_locked,
         "mergeable": None,
         "base": {"ref": "main", "sha": pull.base_sha, "repo": described},
         "head": {
