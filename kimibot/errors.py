@@ -31,6 +31,7 @@ KimibotError
 │   ├── TooLarge           more than GitHub, or we, hand out in one piece
 │   ├── GitHubFault        5xx, or what nobody understands
 │   └── GitHubUnreachable  no connection
+├── NotPosted              a review was not put on its pull request; says why
 ├── FileUnread             a file that somebody attached could not be had; says why
 └── StorageError
     ├── DatabaseUnavailable   unreachable, or locked for too long
@@ -38,6 +39,8 @@ KimibotError
 """
 
 from __future__ import annotations
+
+from enum import StrEnum
 
 from kimibot.attachments import Unread
 
@@ -256,6 +259,25 @@ class GitHubUnreachable(GitHubError):
     """No connection, or none that lasted."""
 
     name = "github_unreachable"
+
+
+class Unposted(StrEnum):
+    """Why a review was not put on its pull request."""
+
+    MOVED = "the pull request has newer commits"
+    CLOSED = "the pull request is not open any more"
+    LOCKED = "its conversation is locked"
+    PENDING = "a review of ours was begun there and never sent"
+    REFUSED = "GitHub does not take it in any form"
+    UNCLEAR = "no answer came, and it can't be found there"
+
+
+class NotPosted(KimibotError):
+    """A review was not put on its pull request; where that is UNCLEAR it may still turn up."""
+
+    def __init__(self, why: Unposted) -> None:
+        super().__init__(why.value)
+        self.why = why
 
 
 class FileUnread(KimibotError):

@@ -112,6 +112,17 @@ REVIEW_OF_NOTHING = (
 )
 PATCH = "What is suggested above, as a patch for `git apply`. Look at it before you apply it."
 PATCH_GONE = "I have not kept the patch for this review. Ask me to review it again."
+POST_REVIEW_TITLE = "Post this review?"
+POST_REVIEW_CONFIRM = (
+    "It is put on the pull request under my name, for all who can see it there: the verdict, and "
+    "what was found as comments at their lines."
+)
+POST_REVIEW_YES = "Post it"
+POST_REVIEW_NO = "Not now"
+POSTING = "Posting to the pull request…"
+POSTED_BY = "_Reviewed by Kimi, a language model: hold it against the code._"
+POSTED_IN_PART = "_The rest is too long to stand here and was left out._"
+POST_GONE = "I have not kept this review, so I can't post it. Ask me to review it again."
 REVIEW_CUT = "Kimi came to its length limit before it was through: there may be more to find."
 REVIEW_ONE_CHANGE = "I review one pull request at a time, and took the first."
 

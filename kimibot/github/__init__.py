@@ -1,4 +1,4 @@
-"""The border to GitHub: pull requests and commits are read through its REST API, and nothing else.
+"""The border to GitHub: its REST API, to read pull requests and commits and to post reviews.
 
 Types of httpx stay inside.
 """

@@ -1,4 +1,7 @@
-"""Pure: which repositories may be read, and whether with our token: decided before any request."""
+"""Pure: which repositories may be read or written to, and whether with our token.
+
+It is decided before any request.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +26,14 @@ def read_patterns(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What may be read. Without patterns that is what is public, whoever asks."""
+    """What may be read. Without patterns that is what is public, whoever asks.
+
+    `posts` says that reviews may be posted where the token may be sent.
+    """
 
     patterns: Sequence[str] = ()
     has_token: bool = False
+    posts: bool = False
 
     def with_token(self, full_name: str, *, is_guest: bool) -> bool:
         """Whether the token may be sent for this repository: without it only public ones answer.
@@ -38,3 +45,8 @@ class Access:
         if self.patterns and not any(fnmatchcase(name, pattern) for pattern in self.patterns):
             raise RepositoryRefused("no pattern of KIMIBOT_GITHUB_REPOS allows it")
         return self.has_token and bool(self.patterns) and not is_guest
+
+    def may_post(self, full_name: str, *, is_guest: bool) -> bool:
+        """Whether a review may be posted there for this person. Raises RepositoryRefused as
+        `with_token` does."""
+        return self.posts and self.with_token(full_name, is_guest=is_guest)

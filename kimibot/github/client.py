@@ -1,4 +1,4 @@
-"""Reads pull requests and commits: the only module that opens connections to GitHub.
+"""Reads pull requests and commits, and opens the connections to GitHub.
 
 https://docs.github.com/en/rest/pulls/pulls
 """
@@ -6,13 +6,12 @@ https://docs.github.com/en/rest/pulls/pulls
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import TypeVar
 from urllib.parse import urlsplit
 
 import httpx
-from pydantic import ValidationError
 
 from kimibot import __version__
 from kimibot.errors import GitHubFault, NotThere, TooLarge
@@ -28,10 +27,12 @@ from kimibot.github.facts import (
     FilesShape,
     PullShape,
     Shape,
+    as_faults,
     commit_change,
     pull_change,
 )
 from kimibot.github.fetching import DIFF, RAW, Fetched, Fetching, Sleep, file_path, segment
+from kimibot.github.posting import Posting
 from kimibot.github.rebuilding import completed, file_diff, from_contents, is_withheld
 from kimibot.review.addresses import Address, web_host
 from kimibot.review.changes import Diff, FileDiff, Side, Status
@@ -58,30 +59,41 @@ async def open_github(
     api_url: str = API_URL,
     token: str = "",
     patterns: Sequence[str] = (),
+    posts: bool = False,
     timeout_seconds: float = TIMEOUT_SECONDS,
     sleep: Sleep = asyncio.sleep,
 ) -> AsyncIterator[GitHub]:
-    """A GitHub with its connections, closed at the end. `patterns` are those of `read_patterns`."""
+    """A GitHub with its connections, closed at the end. `patterns` are those of `read_patterns`,
+    and `posts` says that reviews may be written where they match."""
     headers = {"User-Agent": f"kimibot/{__version__}", "X-GitHub-Api-Version": API_VERSION}
     async with httpx.AsyncClient(
         headers=headers, timeout=timeout_seconds, follow_redirects=False
     ) as http:
-        access = Access(patterns, bool(token))
-        yield GitHub(Fetching(http, api_url, token, sleep), access, api_url)
+        access = Access(patterns, bool(token), posts)
+        yield GitHub(Fetching(http, api_url, token, sleep), access, api_url, sleep)
 
 
 class GitHub:
     """Asks one thing after the other, as GitHub wishes. Everything here raises GitHubError."""
 
-    def __init__(self, fetching: Fetching, access: Access, api_url: str) -> None:
+    def __init__(
+        self, fetching: Fetching, access: Access, api_url: str, sleep: Sleep = asyncio.sleep
+    ) -> None:
         self.api_url = api_url
+        self.posting = Posting(fetching, access, web_url(api_url), sleep)
         self._fetching = fetching
         self._access = access
 
     @property
     def web_url(self) -> str:
         """Where people look at what the API has."""
-        return f"{urlsplit(self.api_url).scheme}://{web_host(self.api_url)}"
+        return web_url(self.api_url)
+
+    def may_post(self, change: Change, *, is_guest: bool) -> bool:
+        """Whether a review of the change may be posted to it for this person: it is a pull request
+        as a whole, and open."""
+        is_open = change.number is not None and change.is_open
+        return is_open and self._access.may_post(change.full_name, is_guest=is_guest)
 
     async def change(self, address: Address, *, is_guest: bool = False) -> Change:
         """The change at an address, pinned to its commits as they are now.
@@ -198,30 +210,25 @@ class GitHub:
 
     async def _get(self, kind: type[OneShape], path: str, with_token: bool) -> OneShape:
         fetched = await self._fetching.get(path, with_token=with_token)
-        with _as_faults():
+        with as_faults():
             return kind.model_validate_json(fetched.body)
 
 
+def web_url(api_url: str) -> str:
+    """Where people look at what an API has."""
+    return f"{urlsplit(api_url).scheme}://{web_host(api_url)}"
+
+
 def _of_pull(page: Fetched) -> Shapes:
-    with _as_faults():
+    with as_faults():
         return FILES.validate_json(page.body)
 
 
 def _of_commits(page: Fetched) -> Shapes:
-    with _as_faults():
+    with as_faults():
         return FilesShape.model_validate_json(page.body).files
 
 
 def _comments_of(page: Fetched) -> Sequence[CommentShape]:
-    with _as_faults():
+    with as_faults():
         return COMMENTS.validate_json(page.body)
-
-
-@contextmanager
-def _as_faults() -> Iterator[None]:
-    """What is not of the documented shape; pydantic's own words would show what is in it."""
-    try:
-        yield
-    except ValidationError as error:
-        kinds = sorted({str(one["type"]) for one in error.errors()})
-        raise GitHubFault(f"unexpected JSON: {', '.join(kinds[:5])}", status=200) from None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
+from kimibot.errors import GitHubFault
 from kimibot.review.changes import Anchor, Side
 
 LONGEST_COMMENT = 1_000
@@ -30,6 +32,7 @@ class Change:
     description: str = ""
     number: int | None = None
     state: str = ""
+    is_open: bool = False
     file_count: int = 0
     with_token: bool = False
 
@@ -57,6 +60,7 @@ class PullShape(Shape):
     state: str = ""
     draft: bool = False
     merged: bool = False
+    locked: bool = False
     base: End
     head: End
     changed_files: int = 0
@@ -125,8 +129,30 @@ class CommentShape(Shape):
         return self.line is None and self.subject_type == "line"
 
 
+class ReviewShape(Shape):
+    """A review; one that is PENDING is shown to its author alone."""
+
+    id: int
+    body: str | None = None
+    state: str = ""
+    commit_id: str | None = None
+    user: Author | None = None
+
+
 FILES = TypeAdapter(tuple[FileShape, ...])
 COMMENTS = TypeAdapter(tuple[CommentShape, ...])
+REVIEWS = TypeAdapter(tuple[ReviewShape, ...])
+
+
+@contextmanager
+def as_faults() -> Iterator[None]:
+    """Raises GitHubFault for what is not of the documented shape; pydantic's own words would show
+    what is in it."""
+    try:
+        yield
+    except ValidationError as error:
+        kinds = sorted({str(one["type"]) for one in error.errors()})
+        raise GitHubFault(f"unexpected JSON: {', '.join(kinds[:5])}", status=200) from None
 
 
 def pull_change(
@@ -141,6 +167,7 @@ def pull_change(
         description=pull.body or "",
         number=number,
         state=pull.state_word,
+        is_open=pull.state == "open",
         file_count=pull.changed_files,
         with_token=with_token,
     )

@@ -31,7 +31,10 @@ _PRIMARY = re.compile(r"API rate limit exceeded", re.IGNORECASE)
 _POLICIES = (
     (re.compile(r"IP allow list", re.IGNORECASE), "the organization's IP allow list"),
     (re.compile(r"SAML", re.IGNORECASE), "SAML sign-on for the token"),
-    (re.compile(r"personal access token", re.IGNORECASE), "the organization's rules for tokens"),
+    (
+        re.compile(r"forbids .*personal access token", re.IGNORECASE),
+        "the organization's rules for tokens",
+    ),
 )
 _GONE = (404, 410, 451)
 
@@ -44,7 +47,7 @@ def fault(status: int, headers: Headers, body: bytes) -> GitHubError:
     said = _said(body)
     message = said.get("message")
     message = message if isinstance(message, str) else ""
-    detail = " ".join(message.split())[:_DETAIL_CHARACTERS]
+    detail = " ".join([*message.split(), *_reasons(said)])[:_DETAIL_CHARACTERS]
     if _is_too_large(status, said):
         return TooLarge(detail, status=status)
     if status == 401:
@@ -62,6 +65,14 @@ def _said(body: bytes) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _reasons(said: Mapping[str, Any]) -> list[str]:
+    """Of reviews they are texts, of most else objects."""
+    errors = said.get("errors")
+    found = errors if isinstance(errors, list) else []
+    named = [one.get("message") if isinstance(one, dict) else one for one in found]
+    return [f"({one})" for one in named if isinstance(one, str)]
 
 
 def _is_too_large(status: int, said: Mapping[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""One GET after the other, from the configured API and from no other place."""
+"""One request after the other, to the configured API and to no other place."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ RETRY_SECONDS = (0.5, 2.0)
 """Waits before a GET is made again after a fault that may pass."""
 
 _REDIRECTS = (301, 302, 307, 308)
+_KEEP_THE_METHOD = (307, 308)
 _NEXT = re.compile(r'<([^<>]+)>\s*;\s*rel="next"')
 
 Sleep = Callable[[float], Awaitable[object]]
@@ -36,6 +37,18 @@ class Fetched:
     body: bytes
     content_type: str
     next_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Where something is to be found instead, as GitHub says."""
+
+    status: int
+    location: str
+
+
+class RepositoryMoved(GitHubFault):
+    """What was sent would be lost on the way to where the repository is now: nothing was done."""
 
 
 class Fetching:
@@ -61,6 +74,23 @@ class Fetching:
         """The body at a path below the API. Raises GitHubError; faults that pass are retried."""
         url = httpx.URL(f"{str(self._api).rstrip('/')}{path}", params=parameters or None)
         return await self._retried(url, accept, with_token)
+
+    async def write(self, method: str, path: str, payload: Mapping[str, object]) -> Fetched:
+        """The response to what was sent, with the token and once. Raises GitHubError, and
+        RepositoryMoved where it was not taken but may be under the repository's new name.
+
+        A redirect that keeps the method is followed; after any other a POST would be a GET.
+        """
+        url = httpx.URL(f"{str(self._api).rstrip('/')}{path}")
+        for _ in range(MOST_REDIRECTS + 1):
+            self._check(url)
+            found = await self._once(url, JSON, True, method=method, payload=payload)
+            if isinstance(found, Fetched):
+                return found
+            if found.status not in _KEEP_THE_METHOD or not found.location:
+                raise RepositoryMoved("a redirect of what was to be written", status=found.status)
+            url = url.join(found.location)
+        raise GitHubFault("redirects that lead nowhere", status=310)
 
     async def pages(
         self, path: str, *, with_token: bool, per_page: int = 100
@@ -91,9 +121,9 @@ class Fetching:
             fetched = await self._once(url, accept, with_token)
             if isinstance(fetched, Fetched):
                 return fetched
-            if not fetched:
+            if not fetched.location:
                 break
-            url = url.join(fetched)
+            url = url.join(fetched.location)
         raise GitHubFault("redirects that lead nowhere", status=310)
 
     def _check(self, url: httpx.URL) -> None:
@@ -107,15 +137,23 @@ class Fetching:
         if not is_same_origin or not is_below or url.userinfo:
             raise GitHubFault("an address outside of the API was to be fetched", status=310)
 
-    async def _once(self, url: httpx.URL, accept: str, with_token: bool) -> Fetched | str:
-        """The response, or where it is to be found instead."""
+    async def _once(
+        self,
+        url: httpx.URL,
+        accept: str,
+        with_token: bool,
+        *,
+        method: str = "GET",
+        payload: Mapping[str, object] | None = None,
+    ) -> Fetched | Elsewhere:
         headers = {"Accept": accept}
         if with_token and self._token:
             headers["Authorization"] = f"Bearer {self._token}"
         try:
-            async with self._http.stream("GET", url, headers=headers) as response:
+            async with self._http.stream(method, url, headers=headers, json=payload) as response:
                 if response.status_code in _REDIRECTS:
-                    return str(response.headers.get("location", ""))
+                    location = str(response.headers.get("location", ""))
+                    return Elsewhere(response.status_code, location)
                 body = await _bounded(response)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise GitHubUnreachable(type(error).__name__) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from kimibot.github.facts import FileShape
 from kimibot.review.changes import FileDiff, Status
@@ -56,11 +57,12 @@ def from_contents(shape: FileShape, old: bytes | None, new: bytes | None) -> Fil
         return file
     hunks = compare(old or b"", new or b"")
     if hunks is None:
-        return whole(file.path, new) if new is not None else file
+        return replace(whole(file.path, new), is_compared=True) if new is not None else file
     return FileDiff(
         old_path=file.old_path,
         new_path=file.new_path,
         status=file.status,
         hunks=hunks,
         is_binary=whole("", new or old or b"").is_binary,
+        is_compared=True,
     )

@@ -10,7 +10,8 @@ from kimibot.errors import GitHubError
 from kimibot.github.client import GitHub
 from kimibot.github.facts import Change, line_links, told
 from kimibot.review.addresses import Address
-from kimibot.review.changes import Side
+from kimibot.review.anchors import commentable
+from kimibot.review.changes import Diff, PullRequest, Side
 from kimibot.review.material import Material
 from kimibot.review.prompts import Subject
 
@@ -54,7 +55,15 @@ class Submissions:
             attributes=await self._text(change, ATTRIBUTES),
             missing_files=diff.missing_files,
             link_of=line_links(self._github.web_url, change),
+            pull=self._pull(change, diff, is_guest),
         )
+
+    def _pull(self, change: Change, diff: Diff, is_guest: bool) -> PullRequest | None:
+        """Where the review may be posted, if it may."""
+        if change.number is None or not self._github.may_post(change, is_guest=is_guest):
+            return None
+        places = commentable(diff.files)
+        return PullRequest(change.full_name, change.number, change.new_sha, places)
 
     async def _rules(self, change: Change) -> str:
         """As they stood before: the author of the change must not be able to make them."""

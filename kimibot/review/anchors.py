@@ -72,6 +72,16 @@ class Anchors:
         return anchor._replace(line=nearest[1]) if is_single or nearest[0] == 0 else None
 
 
+def commentable(files: Iterable[FileDiff]) -> frozenset[Anchor]:
+    """The lines of a diff that surely stand in its hunks for those who have made it, too."""
+    return frozenset(
+        anchor
+        for file in files
+        if not file.is_compared and all(hunk.is_exact for hunk in file.hunks)
+        for anchor, _ in file.places()
+    )
+
+
 def bare(text: str) -> str:
     """A line without its indent, and with one blank where there are several."""
     return _SPACE.sub(" ", text).strip()

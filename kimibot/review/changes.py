@@ -87,7 +87,8 @@ class Hunk:
 class FileDiff:
     """What a diff says about one file.
 
-    `is_withheld` says that there are changes in it which could not be had, for their size.
+    `is_withheld` says that there are changes in it which could not be had, for their size, and
+    `is_compared` that its hunks were made here: those of whoever has the change may be others.
     """
 
     old_path: str
@@ -98,6 +99,7 @@ class FileDiff:
     old_mode: str = ""
     new_mode: str = ""
     is_withheld: bool = False
+    is_compared: bool = False
 
     @property
     def path(self) -> str:
@@ -121,6 +123,16 @@ class FileDiff:
                     yield Anchor(self.path, Side.NEW, line.new), line
                 elif line.old is not None:
                     yield Anchor(self.path, Side.OLD, line.old), line
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequest:
+    """An open pull request as it was reviewed; `places` are all lines of its diff."""
+
+    full_name: str
+    number: int
+    head_sha: str
+    places: frozenset[Anchor] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

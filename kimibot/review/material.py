@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kimibot.review.changes import FileDiff
+from kimibot.review.changes import FileDiff, PullRequest
 from kimibot.review.prompts import Subject
 from kimibot.review.report import LinkOf, no_link
 
@@ -14,7 +14,8 @@ class Material:
     """The files, and what is known beside them.
 
     `attributes` is the `.gitattributes` from before the change, `missing_files` how many files
-    could not be had, and `link_of` says where a line can be looked at.
+    could not be had, and `link_of` says where a line can be looked at. `pull` is there where the
+    review may be posted to it.
     """
 
     files: tuple[FileDiff, ...]
@@ -22,3 +23,4 @@ class Material:
     attributes: str = ""
     missing_files: int = 0
     link_of: LinkOf = no_link
+    pull: PullRequest | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kimibot.review.changes import FileDiff, Line, Side
+from kimibot.review.changes import Anchor, FileDiff, Line, Side
 from kimibot.review.diffs import parse
 from kimibot.review.findings import Finding
 
@@ -24,6 +24,18 @@ def patch(files: Sequence[FileDiff], findings: Sequence[Finding]) -> str:
     return made if len(made) <= LONGEST_PATCH and _fits(made, files) else ""
 
 
+def replacements(files: Sequence[FileDiff], findings: Sequence[Finding]) -> list[str]:
+    """For each finding what may take the place of its one line, or "" where it suggests nothing
+    that is surely meant for exactly that line. Of several for a line only the first counts."""
+    changed: dict[Anchor, str] = {}
+    for file in filter(_is_utf8, files):
+        edits = _edits(file, findings)
+        for lines in _runs(file):
+            for number, new in _changed(lines, edits):
+                changed[Anchor(file.path, Side.NEW, number)] = "\n".join(new)
+    return [changed.pop(one.anchor, "") if one.suggestion.strip() else "" for one in findings]
+
+
 def _has_name(file: FileDiff) -> bool:
     return "." in file.path and file.path.isprintable() and not set(file.path) & set('"\\')
 
@@ -37,11 +49,7 @@ def _is_utf8(file: FileDiff) -> bool:
 
 
 def _of_file(file: FileDiff, findings: Sequence[Finding]) -> str:
-    edits = {
-        one.anchor.line: one.suggestion
-        for one in reversed(findings)
-        if one.anchor[:2] == (file.path, Side.NEW) and one.suggestion.strip()
-    }
+    edits = _edits(file, findings)
     shift, hunks = 0, list[str]()
     for lines in _runs(file):
         changed = dict(_changed(lines, edits))
@@ -56,6 +64,15 @@ def _of_file(file: FileDiff, findings: Sequence[Finding]) -> str:
         f"diff --git a/{file.path} b/{file.path}\n--- a/{file.path}{tab}\n+++ b/{file.path}{tab}\n"
     )
     return head + "".join(hunks)
+
+
+def _edits(file: FileDiff, findings: Sequence[Finding]) -> dict[int, str]:
+    """What is suggested for the file, by the number of the line; the first one counts."""
+    return {
+        one.anchor.line: one.suggestion
+        for one in reversed(findings)
+        if one.anchor[:2] == (file.path, Side.NEW) and one.suggestion.strip()
+    }
 
 
 def _runs(file: FileDiff) -> Iterator[list[Line]]:

@@ -19,7 +19,7 @@ LinkOf = Callable[[Anchor], str]
 
 NAMED_FILES = 5
 _LONGEST_PATH = 200
-_WORDS = {
+SEVERITY_WORDS = {
     Severity.CRITICAL: "Critical",
     Severity.MAJOR: "Major",
     Severity.MINOR: "Minor",
@@ -76,7 +76,7 @@ def finished(review: Review, link_of: LinkOf = no_link) -> str:
     findings = review.chosen.findings
     return "\n\n".join(
         [
-            f"**{_verdict(review)}**",
+            f"**{headline(review)}**",
             covered(review.coverage, review.missing_files),
             *[_finding(number, one, link_of) for number, one in enumerate(findings, 1)],
             *_left_out(review.chosen),
@@ -95,7 +95,8 @@ def covered(coverage: Sequence[Coverage], missing_files: int = 0) -> str:
         line += f" ({read_hunks} of {hunks} hunks)"
     not_read = _by_reason(one for one in coverage if one.look is Look.SKIPPED)
     in_part = "; ".join(
-        f"{_code(one.file.path)} ({one.read_hunks} of {one.hunks} hunks, the others: {one.reason})"
+        f"{inline_code(one.file.path)} "
+        f"({one.read_hunks} of {one.hunks} hunks, the others: {one.reason})"
         for one in coverage
         if one.look is Look.PARTLY
     )
@@ -112,7 +113,8 @@ def covered(coverage: Sequence[Coverage], missing_files: int = 0) -> str:
 _COUNTS = ("hunks", "read_hunks")
 
 
-def _verdict(review: Review) -> str:
+def headline(review: Review) -> str:
+    """The verdict in a line, or how much was found where none was given."""
     if review.verdict:
         return " ".join(review.verdict.replace("**", "").split())
     if all(one.look is Look.SKIPPED for one in review.coverage):
@@ -120,7 +122,7 @@ def _verdict(review: Review) -> str:
     found = Counter(one.severity for one in review.chosen.findings)
     if not found:
         return texts.REVIEW_NO_FINDINGS if review.prose.strip() else texts.REVIEW_NO_PROBLEMS
-    severities = ", ".join(f"{found[one]} {_WORDS[one].lower()}" for one in sorted(found))
+    severities = ", ".join(f"{found[one]} {SEVERITY_WORDS[one].lower()}" for one in sorted(found))
     count = _counted(found.total(), "problem")
     return texts.REVIEW_PROBLEMS.format(count=count, severities=severities)
 
@@ -129,7 +131,7 @@ def _finding(number: int, finding: Finding, link_of: LinkOf) -> str:
     """Bold words instead of headings, of which a message of Slack's holds only a few."""
     title = finding.title.rstrip(".").replace("**", "")
     state = f" · {finding.state}" if finding.state else ""
-    head = f"**{number}. {_WORDS[finding.severity]}: {title}**"
+    head = f"**{number}. {SEVERITY_WORDS[finding.severity]}: {title}**"
     pieces = [f"{head} · {_place(finding, link_of)}{state}"]
     if finding.quote.strip():
         pieces.append(fenced(finding.quote, finding.anchor.path))
@@ -148,7 +150,7 @@ def _closed(text: str) -> str:
 
 def _place(finding: Finding, link_of: LinkOf) -> str:
     anchor = finding.anchor
-    place = _code(f"{anchor.path}:{anchor.line}")
+    place = inline_code(f"{anchor.path}:{anchor.line}")
     link = link_of(anchor)
     shown = f"[{place}]({link})" if link else place
     return f"{shown} (removed)" if anchor.side is Side.OLD else shown
@@ -160,7 +162,9 @@ def _left_out(chosen: Chosen) -> list[str]:
 
 
 def _fixed(fixed: Sequence[Finding]) -> list[str]:
-    lines = [f"- {one.title} ({_code(f'{one.anchor.path}:{one.anchor.line}')})" for one in fixed]
+    lines = [
+        f"- {one.title} ({inline_code(f'{one.anchor.path}:{one.anchor.line}')})" for one in fixed
+    ]
     return ["\n".join([texts.REVIEW_FIXED, *lines])] if lines else []
 
 
@@ -181,7 +185,7 @@ def _by_reason(skipped: Iterable[Coverage]) -> str:
 
 def _files(paths: Iterable[str]) -> str:
     distinct = list(dict.fromkeys(paths))
-    named = ", ".join(map(_code, distinct[:NAMED_FILES]))
+    named = ", ".join(map(inline_code, distinct[:NAMED_FILES]))
     more = len(distinct) - NAMED_FILES
     return f"{named} and {more} more" if more > 0 else named
 
@@ -189,11 +193,15 @@ def _files(paths: Iterable[str]) -> str:
 def fenced(code: str, path: str) -> str:
     """Code in a fence that nothing in it can close, with the language of its file."""
     mark = "`" * max(3, _longest_run(code) + 1)
-    language = _LANGUAGES.get(PurePosixPath(path).suffix, "")
-    return f"{mark}{language}\n{code}\n{mark}"
+    return f"{mark}{language(path)}\n{code}\n{mark}"
 
 
-def _code(text: str) -> str:
+def language(path: str) -> str:
+    """What a fence for the code of such a file begins with, or ""."""
+    return _LANGUAGES.get(PurePosixPath(path).suffix, "")
+
+
+def inline_code(text: str) -> str:
     """On one line, between more backticks than are in it."""
     line = " ".join(text[:_LONGEST_PATH].split())
     mark = "`" * (_longest_run(line) + 1)

@@ -13,7 +13,16 @@ from kimibot.review.changes import FileDiff
 from kimibot.review.findings import Finding, choose
 from kimibot.review.prompts import Subject, messages, overhead_tokens
 from kimibot.review.reading import Heard, ReviewReading
-from kimibot.review.report import LinkOf, Review, finished, growing, no_link, reading
+from kimibot.review.report import (
+    LinkOf,
+    Review,
+    covered,
+    finished,
+    growing,
+    headline,
+    no_link,
+    reading,
+)
 from kimibot.review.rounds import compared
 from kimibot.review.said import Severity
 from kimibot.review.selecting import Coverage, Limits, select
@@ -51,10 +60,13 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """A finished review: as it is shown, and its findings, numbered as they are there."""
+    """A finished review: as it is shown, its findings, numbered as they are there, and in one line
+    each what it comes to and how much of the code was read."""
 
     report: str
     findings: tuple[Finding, ...]
+    verdict: str = ""
+    coverage: str = ""
 
 
 def plan(
@@ -112,4 +124,9 @@ def close(
         missing_files=made.missing_files,
         fixed=fixed,
     )
-    return Closed(finished(review, link_of), review.chosen.findings)
+    return Closed(
+        report=finished(review, link_of),
+        findings=review.chosen.findings,
+        verdict=headline(review),
+        coverage=covered(review.coverage, review.missing_files),
+    )

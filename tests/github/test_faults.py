@@ -71,6 +71,8 @@ def test_a_body_of_another_shape_is_a_fault(body: bytes) -> None:
         ({}, "`acme` has an IP allow list enabled", "the organization's IP allow list"),
         ({}, "`acme` forbids access via a personal access token (classic).",
          "the organization's rules for tokens"),
+        ({"x-accepted-github-permissions": "pull_requests=write"},
+         "Resource not accessible by personal access token", "pull_requests=write"),
         ({"x-accepted-github-permissions": "<!channel>"}, "x", ""),
     ],
 )  # fmt: skip

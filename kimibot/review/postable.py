@@ -1,0 +1,80 @@
+"""Pure: what is kept of a review so that it can be posted to its pull request, from any replica."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kimibot.review.changes import FileDiff, PullRequest
+from kimibot.review.findings import Finding
+from kimibot.review.patching import replacements
+from kimibot.review.rounds import read_kept
+
+_PULL = "pull"
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A finding as it is to be posted: `is_in_diff` says that it can stand at its line, and
+    `replacement` what may take the place of exactly that line, "" where there is nothing."""
+
+    finding: Finding
+    is_in_diff: bool
+    replacement: str
+
+
+@dataclass(frozen=True, slots=True)
+class Postable:
+    """A review of a pull request at one commit; `run` tells it from all other reviews."""
+
+    full_name: str
+    number: int
+    head_sha: str
+    run: str
+    verdict: str
+    coverage: str
+    remarks: tuple[Remark, ...] = ()
+
+
+def kept(
+    pull: PullRequest,
+    files: Sequence[FileDiff],
+    findings: Sequence[Finding],
+    *,
+    run: str,
+    verdict: str,
+    coverage: str,
+) -> dict[str, Any]:
+    """What is stored beside the findings of a review, which `read` puts together again."""
+    lines = replacements(files, findings)
+    remarks = [
+        {"is_in_diff": one.anchor in pull.places, "replacement": line}
+        for one, line in zip(findings, lines, strict=True)
+    ]
+    where = {"full_name": pull.full_name, "number": pull.number, "head_sha": pull.head_sha}
+    said = {"run": run, "verdict": verdict, "coverage": coverage, "remarks": remarks}
+    return {_PULL: where | said}
+
+
+def is_postable(stored: Mapping[str, Any]) -> bool:
+    return _PULL in stored
+
+
+def read(stored: Mapping[str, Any]) -> Postable | None:
+    """The review in what was stored of it; None where it is none of a pull request."""
+    pull = stored.get(_PULL)
+    if pull is None:
+        return None
+    remarks = zip(read_kept(stored), pull["remarks"], strict=True)
+    return Postable(
+        full_name=pull["full_name"],
+        number=pull["number"],
+        head_sha=pull["head_sha"],
+        run=pull["run"],
+        verdict=pull["verdict"],
+        coverage=pull["coverage"],
+        remarks=tuple(
+            Remark(finding, one["is_in_diff"], one["replacement"]) for finding, one in remarks
+        ),
+    )

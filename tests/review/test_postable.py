@@ -1,0 +1,77 @@
+"""What is kept of a review is enough to post it later, each finding where it stands."""
+
+from __future__ import annotations
+
+import json
+
+from kimibot.review import postable
+from kimibot.review.anchors import commentable
+from kimibot.review.changes import Anchor, PullRequest, Side
+from kimibot.review.diffs import parse
+from kimibot.review.findings import Finding
+from kimibot.review.patching import replacements
+from kimibot.review.rounds import kept
+from kimibot.review.said import Severity
+
+DIFF = parse(
+    b"diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -4,3 +4,3 @@\n def take():\n"
+    b"-    return 0\n+    return 1\n \n"
+)
+PULL = PullRequest("acme/shop", 7, "a" * 40, commentable(DIFF.files))
+
+
+def found(line: int, suggestion: str = "", side: Side = Side.NEW) -> Finding:
+    return Finding(Anchor("a.py", side, line), Severity.MINOR, "T", "why", "q", suggestion)
+
+
+def stored(*findings: Finding) -> dict[str, object]:
+    more = postable.kept(
+        PULL, DIFF.files, findings, run="run1", verdict="So-so.", coverage="Read 1 of 1 file."
+    )
+    made: dict[str, object] = json.loads(json.dumps(kept(findings, 0) | more))
+    return made
+
+
+def test_the_lines_of_the_diff_are_those_of_its_hunks_on_either_side() -> None:
+    assert sorted(PULL.places) == [
+        ("a.py", Side.OLD, 5),
+        ("a.py", Side.NEW, 4),
+        ("a.py", Side.NEW, 5),
+        ("a.py", Side.NEW, 6),
+    ]
+
+
+def test_a_hunk_whose_numbers_are_a_guess_gives_no_line() -> None:
+    wrong = parse(b"--- a/a.py\n+++ b/a.py\n@@ -1,9 +1,9 @@\n x\n+y\n")
+
+    assert wrong.files[0].hunks
+    assert commentable(wrong.files) == frozenset()
+
+
+def test_what_is_read_again_is_what_was_kept() -> None:
+    findings = (found(5, "return 2"), found(90), found(5, side=Side.OLD))
+    review = postable.read(stored(*findings))
+
+    assert review is not None
+    assert (review.full_name, review.number, review.head_sha) == ("acme/shop", 7, "a" * 40)
+    assert (review.run, review.verdict, review.coverage) == ("run1", "So-so.", "Read 1 of 1 file.")
+    assert tuple(one.finding for one in review.remarks) == findings
+    assert [one.is_in_diff for one in review.remarks] == [True, False, True]
+    assert [one.replacement for one in review.remarks] == ["    return 2", "", ""]
+
+
+def test_a_review_of_anything_else_can_not_be_posted() -> None:
+    other = kept((found(5),), 0)
+
+    assert not postable.is_postable(other)
+    assert postable.read(other) is None
+    assert postable.is_postable(stored())
+
+
+def test_a_suggestion_replaces_a_line_only_where_it_was_meant_for_just_that_one() -> None:
+    several = [found(5, "first"), found(5, "second"), found(5, "def take():\n    return 2")]
+
+    assert replacements(DIFF.files, several) == ["    first", "", ""]
+    assert replacements(DIFF.files, several[2:]) == [""], "it repeats the line before"
+    assert replacements(DIFF.files, [found(5, "    return 1")]) == [""], "it changes nothing"
+    assert replacements(DIFF.files, [found(5, "x", Side.OLD)]) == [""], "the line is gone"
