@@ -18,7 +18,7 @@ from kimibot.pacing import Pacing
 from kimibot.painting import Painter
 from kimibot.reply_parts import Messages, Posted, ReplyParts, Sure
 from kimibot.sharing import Sharing, Uploads
-from kimibot.views import Button, Folded
+from kimibot.views import Button, Folded, Handle
 
 LAST_TRIES_SECONDS = 600.0
 """So long the last text is tried, through 429s and lost responses, before we give up."""
@@ -125,7 +125,7 @@ class LiveReply:
         self._painter.wait_as(sign)
 
     async def finish(
-        self, text: str, note: str = "", *buttons: Button, is_new_text: bool = False
+        self, text: str, note: str = "", *buttons: Handle, is_new_text: bool = False
     ) -> None:
         """Show exactly this, whatever it takes; returns when Slack has confirmed all of it, and
         its long code is in the thread as files, or in further parts where files are not taken.

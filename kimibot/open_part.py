@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from kimibot.views import Button, Cut, Folded, Part, Style, View
+from kimibot.views import Cut, Folded, Handle, Part, Style, View
 
 
 class Folding(Protocol):
@@ -55,7 +55,7 @@ class Showing:
 
     text: str = ""
     note: str = ""
-    buttons: tuple[Button, ...] = ()
+    buttons: tuple[Handle, ...] = ()
     is_last: bool = False
     number: int = 0
     firm: int | None = None

@@ -24,7 +24,7 @@ from kimibot.errors import (
 from kimibot.open_part import OpenPart, Seen, Showing, Splitter
 from kimibot.pacing import Growth, Pacing, now
 from kimibot.reply_parts import ReplyParts
-from kimibot.views import Button, Cut, Style, View
+from kimibot.views import Button, Cut, Handle, Style, View
 
 EDIT_PATIENCE_SECONDS = 1.0
 """So long an exact text waits for an edit before it goes on in a further part instead."""
@@ -158,11 +158,11 @@ class Painter:
         buttons = self._last_buttons() if showing.is_last else self._growing_buttons(part.body)
         return View(part.body, note, buttons, self._open.style), None
 
-    def _last_buttons(self) -> tuple[Button, ...]:
+    def _last_buttons(self) -> tuple[Handle, ...]:
         """Not before the reply is settled: until then its turn runs, and can't be tried again."""
         return self.showing.buttons if self._parts.is_settled else ()
 
-    def _growing_buttons(self, body: str) -> tuple[Button, ...]:
+    def _growing_buttons(self, body: str) -> tuple[Handle, ...]:
         """Below text only while edits are plentiful: to take it away again costs one more."""
         if self._stop_button is None or (body and self._pacing.live_answers > FEW_LIVE):
             return ()

@@ -72,10 +72,23 @@ class Button:
 
 
 @dataclass(frozen=True, slots=True)
+class Menu:
+    """Several things of which one is chosen below a reply: each has a label, and a value that comes
+    back when it is chosen."""
+
+    action: str
+    label: str
+    choices: tuple[tuple[str, str], ...]
+
+
+Handle = Button | Menu
+
+
+@dataclass(frozen=True, slots=True)
 class View:
     """What one Slack message of a reply shows: the body, our own note below it, and buttons."""
 
     body: str = ""
     note: str = ""
-    buttons: tuple[Button, ...] = ()
+    buttons: tuple[Handle, ...] = ()
     style: Style = Style.MARKDOWN

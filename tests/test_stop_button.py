@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack
 from kimibot.budget import FEW_LIVE
 from kimibot.live_reply import LiveReply
 from kimibot.pacing import Pacing
-from kimibot.views import Button
+from kimibot.views import Button, Handle
 from tests.fakes import THREAD, Channel, Posted, SplitEvery, at_once, forget, sign
 from tests.virtual_time import in_virtual_time
 
@@ -36,7 +36,7 @@ def open_reply(
     )
 
 
-def buttons(channel: Channel) -> list[Button | None]:
+def buttons(channel: Channel) -> list[Handle | None]:
     """The button of each part, of which none has two."""
     shown = [channel.shown[ts].buttons for ts in sorted(channel.shown)]
     assert all(len(of_part) < 2 for of_part in shown)

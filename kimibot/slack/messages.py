@@ -14,7 +14,7 @@ from kimibot.slack.inline import BREAK
 from kimibot.slack.long_code import without_our_lines
 from kimibot.slack.markdown import notification, unescape
 from kimibot.slack.web_api import WebApi
-from kimibot.views import Button, Style, View
+from kimibot.views import Button, Handle, Menu, Style, View
 
 log = logging.getLogger(__name__)
 
@@ -24,6 +24,9 @@ MOST_TEXT_CHARACTERS = 4_000
 
 _NOTE_CHARACTERS = 2_900
 """A section holds 3,000 (docs.slack.dev/reference/block-kit/blocks/section-block)."""
+
+_OPTION_CHARACTERS, _MOST_OPTIONS = 75, 100
+"""docs.slack.dev/reference/block-kit/composition-objects/option-object and select-menu-element"""
 
 
 class SlackMessages:
@@ -175,17 +178,32 @@ def _pieces(text: str) -> Iterator[str]:
     yield text
 
 
-def _actions(buttons: Sequence[Button]) -> dict[str, Any]:
-    elements = [
-        {
-            "type": "button",
-            "text": {"type": "plain_text", "text": button.label},
-            "action_id": button.action,
-            "value": button.value,
+def _actions(handles: Sequence[Handle]) -> dict[str, Any]:
+    return {"type": "actions", "elements": [_element(handle) for handle in handles]}
+
+
+def _element(handle: Handle) -> dict[str, Any]:
+    if isinstance(handle, Menu):
+        return {
+            "type": "static_select",
+            "placeholder": _plain_text(handle.label),
+            "action_id": handle.action,
+            "options": [
+                {"text": _plain_text(label[:_OPTION_CHARACTERS]), "value": value}
+                for label, value in handle.choices[:_MOST_OPTIONS]
+            ],
         }
-        for button in buttons
-    ]
-    return {"type": "actions", "elements": elements}
+    return {
+        "type": "button",
+        "text": _plain_text(handle.label),
+        "action_id": handle.action,
+        "value": handle.value,
+    }
+
+
+def _plain_text(text: str) -> dict[str, Any]:
+    """As it is: a label may be somebody's text, in which `:name:` is no emoji."""
+    return {"type": "plain_text", "text": text, "emoji": False}
 
 
 def _note(note: str) -> dict[str, Any]:

@@ -109,5 +109,17 @@ def button(action_id: str, text: str = "Stop", value: str = "1") -> dict[str, An
     }
 
 
-def actions(*buttons: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "actions", "elements": list(buttons)}
+def menu(action_id: str, *options: tuple[str, str], placeholder: str = "Choose…") -> dict[str, Any]:
+    return {
+        "type": "static_select",
+        "action_id": action_id,
+        "placeholder": {"type": "plain_text", "text": placeholder},
+        "options": [
+            {"text": {"type": "plain_text", "text": text}, "value": value}
+            for text, value in options
+        ],
+    }
+
+
+def actions(*elements: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "actions", "elements": list(elements)}

@@ -16,6 +16,7 @@ from tests.sandbox.slack_app import (
     button,
     http_app,
     markdown,
+    menu,
     refusal,
     slack_and_app,
     socket_app,
@@ -212,6 +213,25 @@ async def test_a_click_brings_message_user_and_a_response_url() -> None:
         assert payload["message"]["ts"] == posted["ts"]
         assert payload["actions"][0]["value"] == "turn 1"
         assert payload["actions"][0]["block_id"] == payload["message"]["blocks"][1]["block_id"]
+
+
+async def test_a_choice_in_a_menu_brings_the_option_that_was_chosen() -> None:
+    async with slack_and_app() as (slack, web), socket_app(slack, web) as taken:
+        blocks = [actions(menu("explain", ("1 · One", "t:1"), ("2 · Two", "t:2")))]
+        ts = (await web.chat_postMessage(channel=DEV, text="t", blocks=blocks))["ts"]
+
+        assert await slack.click("bo", "#dev", ts, "explain", "t:2")
+        with pytest.raises(Unknown):
+            await slack.click("bo", "#dev", ts, "explain", "t:3")
+        with pytest.raises(Unknown):
+            await slack.click("bo", "#dev", ts, "explain")
+
+        [action] = taken[-1].payload["actions"]
+        option = {"text": {"type": "plain_text", "text": "2 · Two"}, "value": "t:2"}
+        assert action["selected_option"] == option
+        assert "value" not in action
+        shown = taken[-1].payload["state"]["values"][action["block_id"]]["explain"]
+        assert shown == {"type": "static_select", "selected_option": option}
 
 
 async def test_a_shortcut_brings_the_message_whoever_wrote_it_and_who_chose_it() -> None:

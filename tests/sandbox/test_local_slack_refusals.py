@@ -14,11 +14,13 @@ from tests.sandbox.slack_app import (
     actions,
     button,
     markdown,
+    menu,
     refusal,
     section,
     slack_and_app,
 )
 
+MRKDWN = {"type": "mrkdwn", "text": "a"}
 TOO_WIDE_TABLE = {
     "type": "table",
     "rows": [[{"type": "raw_text", "text": "cell"} for _ in range(21)]],
@@ -53,6 +55,19 @@ EMPTY_CELL = {"type": "table", "rows": [[{"type": "raw_text", "text": ""}]]}
         ({"blocks": [actions(*(button(f"a{n}") for n in range(26)))]}, "invalid_blocks"),
         ({"blocks": [actions(button("a"), button("a"))]}, "invalid_blocks"),
         ({"blocks": [actions()]}, "invalid_blocks"),
+        ({"blocks": [actions(menu("m"))]}, "invalid_blocks"),
+        ({"blocks": [actions(menu("m", *[("a", "1")] * 101))]}, "invalid_blocks"),
+        ({"blocks": [actions(menu("m", ("t" * 76, "1")))]}, "invalid_blocks"),
+        ({"blocks": [actions(menu("m", ("", "1")))]}, "invalid_blocks"),
+        ({"blocks": [actions(menu("m", ("a", "v" * 151)))]}, "invalid_blocks"),
+        ({"blocks": [actions(menu("m", ("a", "")))]}, "invalid_blocks"),
+        ({"blocks": [actions(menu("m", ("a", "1"), placeholder="p" * 151))]}, "invalid_blocks"),
+        ({"blocks": [actions(menu("m" * 256, ("a", "1")))]}, "invalid_blocks"),
+        ({"blocks": [section("s") | {"accessory": menu("m")}]}, "invalid_blocks"),
+        (
+            {"blocks": [actions(menu("m") | {"options": [{"text": MRKDWN, "value": "1"}]})]},
+            "invalid_blocks",
+        ),
         (
             {"blocks": [{"type": "header", "text": {"type": "plain_text", "text": "h" * 151}}]},
             "invalid_blocks",
@@ -88,6 +103,7 @@ async def test_a_post_that_slack_refuses_is_refused(arguments: dict[str, Any], c
         [{"type": "divider"}] * 50,
         [section("s" * 3_000)],
         [actions(*(button(f"a{n}", "t" * 75, "v" * 2_000) for n in range(25)))],
+        [actions(menu("m" * 255, *[("t" * 75, "v" * 150)] * 100, placeholder="p" * 150))],
         [markdown("m" * 11_000), section("s" * 2_199)],
     ],
 )

@@ -302,6 +302,20 @@ async def test_a_press_that_no_app_takes_says_so(page: Page) -> None:
     assert pressed == (400, {"error": "The app did not react in time."})
 
 
+async def test_what_is_chosen_in_a_menu_goes_to_the_app_or_was_never_there(page: Page) -> None:
+    menu = {
+        "type": "static_select",
+        "action_id": "explain",
+        "placeholder": {"type": "plain_text", "text": "Explain…"},
+        "options": [{"text": {"type": "plain_text", "text": "2 · Two"}, "value": "t:2"}],
+    }
+    posted = await page.post(text="x", blocks=[{"type": "actions", "elements": [menu]}])
+    what = {"channel": GENERAL, "ts": posted["ts"], "action_id": "explain", "as": ANA.id}
+
+    assert (await page.order("click", **what, value="t:2"))[0] == 400
+    assert (await page.order("click", **what, value="t:9"))[0] == 404
+
+
 # Who may ask
 
 

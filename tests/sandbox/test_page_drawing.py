@@ -194,6 +194,21 @@ def test_a_button_can_be_pressed_by_its_action() -> None:
     assert 'data-action="a&quot;b">Go</button>' in html
 
 
+def test_a_menu_has_its_options_and_nothing_of_it_is_html() -> None:
+    option = {"text": {"type": "plain_text", "text": "2 · <b>"}, "value": 't"2'}
+    menu = {
+        "type": "static_select",
+        "action_id": "explain",
+        "placeholder": {"type": "plain_text", "text": "Explain…"},
+        "options": [option],
+    }
+
+    html = message(blocks=[{"type": "actions", "elements": [menu]}])
+
+    assert 'data-action="explain" aria-label="Explain…"' in html
+    assert '<option value="t&quot;2">2 · &lt;b&gt;</option></select>' in html
+
+
 @pytest.mark.parametrize(
     ("block", "words"),
     [

@@ -302,6 +302,21 @@ async def test_a_press_that_nobody_takes_is_told(seen: Seen) -> None:
     await expect(seen.page.get_by_role("status")).to_have_text("The app did not react in time.")
 
 
+async def test_a_choice_in_a_menu_is_pressed(seen: Seen) -> None:
+    menu = {
+        "type": "static_select",
+        "action_id": "explain",
+        "placeholder": {"type": "plain_text", "text": "Explain…"},
+        "options": [{"text": {"type": "plain_text", "text": "2 · Two"}, "value": "t:2"}],
+    }
+    await seen.bot("chat.postMessage", text="x", blocks=[{"type": "actions", "elements": [menu]}])
+
+    await seen.page.get_by_label("Explain…").select_option("2 · Two")
+
+    await expect(seen.page.get_by_role("status")).to_have_text("The app did not react in time.")
+    await expect(seen.page.get_by_label("Explain…")).to_have_value("")
+
+
 async def test_the_page_fits_a_narrow_window(seen: Seen) -> None:
     await seen.bot("chat.postMessage", **markdown("```\n" + "x" * 400 + "\n```\n\n" + "y" * 400))
     await seen.page.set_viewport_size({"width": 400, "height": 700})

@@ -22,7 +22,7 @@ from kimibot.pacing import Pacing, now
 from kimibot.sandbox.slack import BOT_TOKEN, TEAM_ID, LocalSlack, local_slack
 from kimibot.slack.messages import SlackMessages
 from kimibot.slack.web_api import WebApi, open_web_api
-from kimibot.views import Button, Style, View
+from kimibot.views import Button, Menu, Style, View
 
 VIEW = View("It **copies** the list.", "a note", (Button("try_again", "Try again", "turn-1"),))
 
@@ -78,6 +78,21 @@ async def test_several_buttons_stand_side_by_side(style: Style) -> None:
         message = (await s.slack.thread(s.thread.channel, s.thread.root_ts))[-1]
         elements = message["blocks"][-1]["elements"]
         assert [one["action_id"] for one in elements] == ["first", "second"]
+
+
+@pytest.mark.parametrize("style", Style)
+async def test_a_menu_is_within_slacks_limits_whatever_is_to_choose(style: Style) -> None:
+    choices = tuple((f"{n} · " + "long <!channel> :tada: " * 9, f"turn-1:{n}") for n in range(120))
+    async with scene() as s:
+        await s.post(View("text", buttons=(Menu("explain", "Explain…", choices),), style=style))
+
+        message = (await s.slack.thread(s.thread.channel, s.thread.root_ts))[-1]
+        [menu] = message["blocks"][-1]["elements"]
+        assert menu["placeholder"]["text"] == "Explain…"
+        assert [one["value"] for one in menu["options"]] == [f"turn-1:{n}" for n in range(100)]
+        assert not any(one["text"]["emoji"] for one in menu["options"])
+        assert await s.slack.pings() == []
+        assert await s.slack.complaints() == []
 
 
 async def test_nothing_that_we_post_may_unfurl() -> None:

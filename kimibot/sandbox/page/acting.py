@@ -52,10 +52,11 @@ class Acting:
         return {}
 
     async def click(self, order: Fields) -> Fields:
-        """Press the button `action_id` of a message. Raises Refusal when no app took the press."""
+        """Press the button `action_id` of a message, or choose the option `value` of that menu.
+        Raises Refusal when no app took the press."""
         person, channel = self._who_and_where(order)
-        ts, action_id = str(order["ts"]), str(order["action_id"])
-        if not await self._slack.click(person.id, channel.id, ts, action_id):
+        ts, action_id, value = str(order["ts"]), str(order["action_id"]), order.get("value")
+        if not await self._slack.click(person.id, channel.id, ts, action_id, value and str(value)):
             raise Refusal("The app did not react in time.")
         return {}
 

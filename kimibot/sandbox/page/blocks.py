@@ -56,12 +56,27 @@ def _elements(block: Block, reader: Reader) -> str:
 
 
 def _element(element: Block, reader: Reader) -> str:
+    action = escape(str(element.get("action_id", "")))
+    if element.get("type") == "static_select":
+        return _menu(element, action, reader)
     if element.get("type") != "button":
         return f"<span>{_text(element, reader)}</span>"
     label = _text(element.get("text"), reader)
-    action = escape(str(element.get("action_id", "")))
     style = escape(str(element.get("style") or "usual"))
     return f'<button type="button" class="press is-{style}" data-action="{action}">{label}</button>'
+
+
+def _menu(menu: Block, action: str, reader: Reader) -> str:
+    label = _text(menu.get("placeholder"), reader)
+    options = "".join(
+        f'<option value="{escape(str(option.get("value", "")))}">'
+        f"{_text(option.get('text'), reader)}</option>"
+        for option in menu.get("options") or []
+    )
+    return (
+        f'<select class="press is-usual" data-action="{action}" aria-label="{label}">'
+        f'<option value="" selected hidden>{label}</option>{options}</select>'
+    )
 
 
 def _text(text: Any, reader: Reader) -> str:

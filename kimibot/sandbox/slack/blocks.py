@@ -126,15 +126,12 @@ def _section_faults(block: BlockFields, where: str) -> Iterator[str]:
         yield _fault("no more than 10 items allowed", f"{where}/fields")
     for number, text in enumerate(fields):
         yield from _text_faults(text, limits.SECTION_FIELD_CHARS, f"{where}/fields/{number}")
-    if (block.get("accessory") or {}).get("type") == "button":
-        yield from _button_faults(block["accessory"], f"{where}/accessory")
+    if block.get("accessory"):
+        yield from _element_faults(block["accessory"], f"{where}/accessory")
 
 
 def _header_faults(block: BlockFields, where: str) -> Iterator[str]:
-    text = block.get("text")
-    yield from _text_faults(text, limits.HEADER_CHARS, f"{where}/text")
-    if isinstance(text, dict) and text.get("type") != "plain_text":
-        yield _fault("must be plain_text", f"{where}/text/type")
+    yield from _plain_text_faults(block.get("text"), limits.HEADER_CHARS, f"{where}/text")
 
 
 def _markdown_faults(block: BlockFields, where: str) -> Iterator[str]:
@@ -147,8 +144,7 @@ def _actions_faults(block: BlockFields, where: str) -> Iterator[str]:
     if not 1 <= len(elements) <= limits.ACTIONS_ELEMENTS:
         yield _fault("must have 1 to 25 items", f"{where}/elements")
     for number, element in enumerate(elements):
-        if element.get("type") == "button":
-            yield from _button_faults(element, f"{where}/elements/{number}")
+        yield from _element_faults(element, f"{where}/elements/{number}")
     ids = [element.get("action_id") for element in elements if element.get("action_id")]
     if len(ids) != len(set(ids)):
         yield _fault("action_id already exists", f"{where}/elements")
@@ -166,6 +162,39 @@ def _context_faults(block: BlockFields, where: str) -> Iterator[str]:
             yield from _text_faults(element, limits.SECTION_TEXT_CHARS, place)
 
 
+def _element_faults(element: BlockFields, where: str) -> Iterator[str]:
+    if element.get("type") == "button":
+        yield from _button_faults(element, where)
+    elif element.get("type") == "static_select":
+        yield from _select_faults(element, where)
+
+
+def _select_faults(select: BlockFields, where: str) -> Iterator[str]:
+    options = select.get("options") or []
+    if not 1 <= len(options) <= limits.SELECT_OPTIONS:
+        yield _fault("must have 1 to 100 items", f"{where}/options")
+    most = limits.SELECT_PLACEHOLDER_CHARS
+    yield from _plain_text_faults(select.get("placeholder"), most, f"{where}/placeholder")
+    yield from _length_faults(select, "action_id", limits.ACTION_ID_CHARS, where)
+    for number, option in enumerate(options):
+        place = f"{where}/options/{number}"
+        yield from _plain_text_faults(option.get("text"), limits.OPTION_TEXT_CHARS, f"{place}/text")
+        yield from _length_faults(option, "value", limits.OPTION_VALUE_CHARS, place)
+        if not option.get("value"):
+            yield _fault("missing required field: value", place)
+
+
+def _plain_text_faults(text: Any, most: int, where: str) -> Iterator[str]:
+    yield from _text_faults(text, most, where)
+    if isinstance(text, dict) and text.get("type") != "plain_text":
+        yield _fault("must be plain_text", f"{where}/type")
+
+
+def _length_faults(element: BlockFields, name: str, most: int, where: str) -> Iterator[str]:
+    if len(str(element.get(name, ""))) > most:
+        yield _fault(f"must be less than {most + 1} characters", f"{where}/{name}")
+
+
 def _button_faults(button: BlockFields, where: str) -> Iterator[str]:
     yield from _text_faults(button.get("text"), limits.BUTTON_TEXT_CHARS, f"{where}/text")
     for name, most in (
@@ -173,8 +202,7 @@ def _button_faults(button: BlockFields, where: str) -> Iterator[str]:
         ("url", limits.BUTTON_URL_CHARS),
         ("action_id", limits.ACTION_ID_CHARS),
     ):
-        if len(str(button.get(name, ""))) > most:
-            yield _fault(f"must be less than {most + 1} characters", f"{where}/{name}")
+        yield from _length_faults(button, name, most, where)
 
 
 def _table_faults(block: BlockFields, where: str) -> Iterator[str]:

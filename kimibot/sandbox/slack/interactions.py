@@ -54,7 +54,7 @@ class Interactions:
         message, is_ephemeral = _clicked(workspace, channel, ts)
         payload: Fields = self._payload("block_actions", person, channel, ts) | {
             "container": _container(channel, message, is_ephemeral=is_ephemeral),
-            "state": {"values": {}},
+            "state": {"values": _chosen(action)},
             "actions": [_action(action) | {"action_ts": workspace.messages.new_ts()}],
         }
         return payload if is_ephemeral else payload | {"message": message}
@@ -189,9 +189,31 @@ def _container(channel: Channel, message: Fields, *, is_ephemeral: bool) -> Fiel
     return container | ({"thread_ts": thread_ts} if thread_ts else {})
 
 
+def choose(element: Fields, value: str | None) -> Fields:
+    """What becomes of an element that somebody presses: of a menu, its option with this value; of a
+    button, which has a value of its own, the same with this one. Raises Unknown."""
+    if element.get("type") != "static_select":
+        return element if value is None else element | {"value": value}
+    for option in element.get("options") or []:
+        if option.get("value") == value:
+            return element | {"selected_option": option}
+    raise Unknown(f"no such option: {value}")
+
+
 def _action(element: Fields) -> Fields:
-    names = ("type", "action_id", "block_id", "text", "value", "style")
+    """https://docs.slack.dev/reference/interaction-payloads/block_actions-payload"""
+    is_menu = element.get("type") == "static_select"
+    own = ("selected_option", "placeholder") if is_menu else ("text", "value", "style")
+    names = ("type", "action_id", "block_id", *own)
     return {name: element[name] for name in names if name in element}
+
+
+def _chosen(element: Fields) -> Fields:
+    """What stands in the menus of the message now, by block and action."""
+    if "selected_option" not in element:
+        return {}
+    shown = {"type": element["type"], "selected_option": element["selected_option"]}
+    return {element["block_id"]: {element["action_id"]: shown}}
 
 
 def _elements(block: Fields) -> Iterator[Fields]:

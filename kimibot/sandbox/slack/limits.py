@@ -48,6 +48,14 @@ BUTTON_URL_CHARS = 3_000
 ACTION_ID_CHARS = 255
 """https://docs.slack.dev/reference/block-kit/block-elements/button-element"""
 
+SELECT_OPTIONS = 100
+SELECT_PLACEHOLDER_CHARS = 150
+"""https://docs.slack.dev/reference/block-kit/block-elements/select-menu-element"""
+
+OPTION_TEXT_CHARS = 75
+OPTION_VALUE_CHARS = 150
+"""https://docs.slack.dev/reference/block-kit/composition-objects/option-object"""
+
 TABLE_ROWS = 100
 TABLE_COLUMNS = 20
 """https://docs.slack.dev/reference/block-kit/blocks/table-block"""

@@ -11,7 +11,7 @@ from kimibot.sandbox.slack.chat import bot_message
 from kimibot.sandbox.slack.control import Controlled, control
 from kimibot.sandbox.slack.delivery import Parcel
 from kimibot.sandbox.slack.files import File, content_of
-from kimibot.sandbox.slack.interactions import ephemeral, find_action
+from kimibot.sandbox.slack.interactions import choose, ephemeral, find_action
 from kimibot.sandbox.slack.messages import Fields
 from kimibot.sandbox.slack.people import BOT, Channel, Person
 from kimibot.sandbox.slack.typed import typed
@@ -118,14 +118,13 @@ class PeopleControls(Controlled):
     async def click(
         self, user: str, channel: str, ts: str, action_id: str, value: str | None = None
     ) -> bool:
-        """A person clicks on a button; whether the app acked it in time. It is sent only once."""
+        """A person clicks on a button, or chooses the option with this value in a menu; whether the
+        app acked it in time. It is sent only once."""
         workspace = self.parts.workspace
         person = workspace.person(user)
         where = self._channel(person, channel)
         message = workspace.messages.get(where.id, ts) or ephemeral(workspace, where, ts) or {}
-        action = find_action(message, action_id)
-        if value is not None:
-            action["value"] = value
+        action = choose(find_action(message, action_id), value)
         return await self._interact(self.parts.interactions.click(person, where, ts, action))
 
     @control

@@ -25,7 +25,7 @@ TOKEN = re.compile(r"<(?P<target>[^<>|\n]+)(?:\|(?P<label>[^<>\n]*))?>")
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A message as its readers see it: its text, and the labels of its buttons.
+    """A message as its readers see it: its text, and the labels of its buttons and menus.
 
     `pings` are the mentions that notify somebody, `addresses` what could be drawn as a preview.
     """
@@ -125,7 +125,13 @@ def _block_texts(blocks: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
 def _button_labels(blocks: list[dict[str, Any]]) -> Iterator[str]:
     for block in blocks:
         if block.get("type") in INTERACTIVE:
-            yield from (text for _, text in _nested_texts(block.get("elements")))
+            yield from (_label_of(element) for element in block.get("elements") or [])
+
+
+def _label_of(element: dict[str, Any]) -> str:
+    """Of a menu, what stands in it before anything is chosen."""
+    label = element.get("placeholder") or element
+    return next((text for _, text in _nested_texts(label)), "")
 
 
 def _nested_texts(value: Any) -> Iterator[tuple[str, str]]:

@@ -155,13 +155,16 @@ async function act(article, name, button) {
   }
 }
 
-async function press(button, article) {
-  button.disabled = true;
+// A menu shows its label again afterwards: the same may be chosen once more.
+async function press(handle, article) {
+  const value = handle.matches("select") ? { value: handle.value } : {};
+  handle.disabled = true;
   try {
     const what = { as: here.viewer, channel: here.channel, ts: article.dataset.ts };
-    await order("click", { ...what, action_id: button.dataset.action });
+    await order("click", { ...what, action_id: handle.dataset.action, ...value });
   } finally {
-    button.disabled = false;
+    handle.disabled = false;
+    if (value.value) handle.selectedIndex = 0;
   }
 }
 
@@ -276,6 +279,10 @@ document.addEventListener("click", (event) => {
     : button.dataset.do ? act(article, button.dataset.do, button)
     : null;
   done?.catch(complain);
+});
+document.addEventListener("change", (event) => {
+  const menu = event.target.closest("article select[data-action]");
+  if (menu) press(menu, menu.closest("article")).catch(complain);
 });
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || at("ask").open) return;
