@@ -27,6 +27,33 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class Tool:
+    """A function that the model may call; `parameters` is the JSON schema of its arguments.
+
+    Kimi wants a `type` at each node of it, and knows no `$ref`.
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Toolbox:
+    """The tools that a request declares. They stay declared when no more calls may be made: the
+    beginning of the request is then still the same, and the calls before have their tools."""
+
+    tools: tuple[Tool, ...] = ()
+    may_call: bool = True
+
+    def __bool__(self) -> bool:
+        return bool(self.tools)
+
+
+NO_TOOLS = Toolbox()
+
+
+@dataclass(frozen=True, slots=True)
 class ToolCallPiece:
     """A piece of a tool call; pieces of one call share an index, or an id where that is missing."""
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import httpx
 
 from kimibot import __version__
-from kimibot.answers import ChatMessage, Delta, Retry
+from kimibot.answers import NO_TOOLS, ChatMessage, Delta, Retry, Toolbox
 from kimibot.errors import BadSettings, KimiError
 from kimibot.kimi.exchange import Exchange
 from kimibot.kimi.places import OnWait, Places
-from kimibot.kimi.providers import Provider, provider_named
+from kimibot.kimi.providers import Provider, provider_named, takes_tools
 from kimibot.kimi.reading import Clock, Limits, Patience, Reading, Timers, refusal
 from kimibot.kimi.retrying import Failed, RetryPolicy
 from kimibot.kimi.wire import request_body
@@ -115,6 +115,7 @@ class Kimi:
         self.model = model
         self.effort = effort
         self.takes_images = takes_images
+        self.takes_tools = takes_tools(model)
         self.max_completion_tokens = max_completion_tokens
         self._http = http
         self._url = url
@@ -145,6 +146,7 @@ class Kimi:
         messages: Sequence[ChatMessage],
         *,
         max_completion_tokens: int | None = None,
+        toolbox: Toolbox = NO_TOOLS,
         on_retry: OnRetry | None = None,
         on_wait: OnWait = lambda _: None,
     ) -> AsyncIterator[AsyncIterator[Delta]]:
@@ -161,6 +163,7 @@ class Kimi:
             max_completion_tokens=max_completion_tokens or self.max_completion_tokens,
             effort=self.effort,
             include_usage=self._include_usage,
+            toolbox=toolbox,
         )
         async with self._places.taken(on_wait):
             reading = await self._open(body, on_retry)

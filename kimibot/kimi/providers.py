@@ -158,6 +158,14 @@ def takes_images(model: str) -> bool:
     return "kimi-k3" in model.lower()
 
 
+def takes_tools(model: str) -> bool:
+    """Whether the model is known to call functions, at whichever provider.
+
+    All of K2 and K3 do (platform.kimi.ai, "Tool Use"; the model's page in Amazon Bedrock).
+    """
+    return "kimi-k" in model.lower()
+
+
 def _listed(words: Mapping[str, object] | tuple[str, ...]) -> str:
     *others, last = words
     return f"{', '.join(others)} or {last}" if others else f"only {last}"

@@ -6,7 +6,16 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kimibot.answers import REASONING_FIELDS, ChatMessage, Delta, ToolCallPiece, Usage
+from kimibot.answers import (
+    NO_TOOLS,
+    REASONING_FIELDS,
+    ChatMessage,
+    Delta,
+    Tool,
+    Toolbox,
+    ToolCallPiece,
+    Usage,
+)
 from kimibot.errors import ContextTooLong
 from kimibot.kimi.surrogates import whole
 
@@ -21,11 +30,13 @@ def request_body(
     max_completion_tokens: int,
     effort: str = "",
     include_usage: bool = False,
+    toolbox: Toolbox = NO_TOOLS,
 ) -> bytes:
     """The body of a streamed completion. Raises ContextTooLong above MAX_BODY_BYTES.
 
-    No temperature, top_p, n or penalties: K3 has fixed ones and refuses others
-    (platform.kimi.ai, "Model Parameter Reference").
+    No choice of a tool is ever forced: models that always think refuse that. No temperature,
+    top_p, n or penalties: K3 has fixed ones and refuses others (platform.kimi.ai, "Model
+    Parameter Reference").
     """
     fields: dict[str, Any] = {
         "model": model,
@@ -37,11 +48,26 @@ def request_body(
         fields["reasoning_effort"] = effort
     if include_usage:
         fields["stream_options"] = {"include_usage": True}
+    if toolbox:
+        fields["tools"] = [_declared(tool) for tool in toolbox.tools]
+    if toolbox and not toolbox.may_call:
+        fields["tool_choice"] = "none"
     text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     body = whole(text).encode()
     if len(body) > MAX_BODY_BYTES:
         raise ContextTooLong(f"a request of {len(body)} bytes", code="local_limit")
     return body
+
+
+def _declared(tool: Tool) -> Mapping[str, Any]:
+    """`strict` is said because endpoints differ in what they take it for when it is missing."""
+    function = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+        "strict": False,
+    }
+    return {"type": "function", "function": function}
 
 
 def object_in(text: str) -> Mapping[str, Any] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kimibot.kimi.providers import PROVIDERS, check_effort, provider_named
+from kimibot.kimi.providers import PROVIDERS, check_effort, provider_named, takes_tools
 
 
 @pytest.mark.parametrize(
@@ -76,3 +76,11 @@ def test_an_effort_that_the_model_does_not_know_is_refused_by_name(
 ) -> None:
     with pytest.raises(ValueError, match=said):
         check_effort(provider, model, effort)
+
+
+@pytest.mark.parametrize(
+    ("model", "does"),
+    [("kimi-k3", True), ("us.moonshotai.kimi-k3", True), ("kimi-k2.6", True), ("whatever", False)],
+)
+def test_tools_are_for_models_that_are_known_to_take_them(model: str, does: bool) -> None:
+    assert takes_tools(model) is does

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from kimibot.answers import Tool, Toolbox
 from kimibot.errors import (
     BadSettings,
     ContextTooLong,
@@ -41,6 +42,28 @@ async def test_a_request_has_the_headers_of_a_stream_and_the_key(
         "max_completion_tokens": 32_768,
         "reasoning_effort": "max",
     }
+
+
+LOOK = Tool("look", "Looks at it.", {"type": "object", "properties": {}})
+
+
+@pytest.mark.parametrize(("may_call", "choice"), [(True, None), (False, "none")])
+async def test_tools_are_declared_as_long_as_they_are_needed_and_never_forced(
+    may_call: bool, choice: str | None, server: ModelServer, open_at: OpenKimi
+) -> None:
+    server.play(streams(RECORDED))
+
+    async with (
+        open_at() as kimi,
+        kimi.stream(HI, toolbox=Toolbox((LOOK,), may_call=may_call)) as deltas,
+    ):
+        assert [delta async for delta in deltas]
+
+    [request] = server.requests
+    function: dict[str, object] = {"name": "look", "description": "Looks at it.", "strict": False}
+    function["parameters"] = {"type": "object", "properties": {}}
+    assert request.body["tools"] == [{"type": "function", "function": function}]
+    assert request.body.get("tool_choice") == choice
 
 
 async def test_a_call_may_ask_for_more_tokens_than_the_settings(

@@ -39,6 +39,10 @@ from kimibot.sandbox.kimi.telling import written
 AT_ONCE = KimiOptions(speed=math.inf)
 CALL = {"id": "a", "type": "function", "function": {"name": "look", "arguments": "{}"}}
 
+CALLING = {"role": "assistant", "reasoning_content": "", "tool_calls": [CALL]}
+LOOSE = {"name": "look", "parameters": {"type": "object", "properties": {"path": {}}}}
+LOOK = {"type": "function", "function": {"name": "look"}}
+
 
 def data_uri(kind: str, content: bytes) -> str:
     return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
@@ -226,6 +230,10 @@ async def test_the_list_of_models_needs_the_key(kimi: LocalKimi) -> None:
         ({"stop": ["a", "b", "c", "d", "e"]}, "stop array too long"),
         ({"tools": [{"type": "function", "function": {"name": "1st"}}]}, "invalid function name"),
         ({"tools": [{"function": {"name": "look"}}] * 2}, "must be unique"),
+        ({"tools": [{"function": {"name": "look", "parameters": {}}}]}, "flavored json schema"),
+        ({"tools": [{"function": LOOSE}]}, "flavored json schema"),
+        ({"tools": [{"function": {"name": "look"}}], "tool_choice": "required"}, "incompatible"),
+        ({"tool_choice": "none"}, "only allowed when tools are specified"),
         ({"messages": []}, "at least one message"),
         ({"messages": [{"role": "developer", "content": "x"}]}, "no valid role"),
         ({"messages": [{"role": "user", "content": None}]}, "must be a string or a list"),
@@ -251,6 +259,8 @@ async def test_a_request_with_a_wrong_field_is_refused(
         ([{"role": "assistant", "tool_calls": [CALL]}], "reasoning_content is missing"),
         ([{"role": "tool", "tool_call_id": "b", "content": "x"}], "tool_call_id b is not found"),
         ([{"role": "assistant", "reasoning_content": "", "tool_calls": [CALL]}], "no tool message"),
+        ([{**CALLING, "tool_calls": [CALL, CALL]}], "must be unique"),
+        ([CALLING, {"role": "tool", "tool_call_id": "a", "content": None}], "must be a string"),
     ],
 )
 async def test_a_broken_history_is_refused(
@@ -532,6 +542,37 @@ async def test_chunks_are_played_as_given_and_once(kimi: LocalKimi) -> None:
 
     assert (played.content, played.finish_reason) == ("one two", "tool_calls")
     assert scripted.content == written("hello")
+
+
+async def test_tools_are_called_in_pieces_as_ordered(kimi: LocalKimi) -> None:
+    kimi.call(("look", {"at": "ä"}), ("look", "no JSON"))
+
+    told = await ask(kimi, "hello", tools=[LOOK])
+
+    pieces = [
+        call
+        for event in told.events[:-1]
+        for choice in event["choices"]
+        for call in choice["delta"].get("tool_calls", ())
+    ]
+    arguments = ["", ""]
+    for piece in pieces:
+        arguments[piece["index"]] += piece["function"]["arguments"]
+    assert told.finish_reason == "tool_calls"
+    assert [piece["id"] for piece in pieces if "id" in piece] == ["look:0", "look:1"]
+    assert arguments == ['{"at": "ä"}', "no JSON"]
+
+
+@pytest.mark.parametrize("body", [{}, {"tools": [LOOK], "tool_choice": "none"}])
+async def test_nothing_is_called_that_may_not_be_called(
+    kimi: LocalKimi, body: dict[str, Any]
+) -> None:
+    kimi.call(("look", {}), content="I would like to look.")
+
+    told = await ask(kimi, "hello", **body)
+
+    assert "tool_calls" not in told.text
+    assert (told.content, told.finish_reason) == ("I would like to look.", "stop")
 
 
 async def test_raw_bytes_go_out_as_they_are(kimi: LocalKimi) -> None:

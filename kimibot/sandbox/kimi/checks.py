@@ -80,6 +80,27 @@ def _field_complaints(body: Mapping[str, Any], efforts: Sequence[str]) -> Iterat
     if isinstance(stop, list) and len(stop) > MAX_STOPS:
         yield f"stop array too long: at most {MAX_STOPS}"
     yield from _tool_complaints(body.get("tools") or [])
+    yield from _choice_complaints(body)
+
+
+def _choice_complaints(body: Mapping[str, Any]) -> Iterator[str]:
+    """Whoever forces a call gets a refusal from some relays, since the model always thinks."""
+    choice = body.get("tool_choice")
+    if choice is None:
+        return
+    if not body.get("tools"):
+        yield "tool_choice is only allowed when tools are specified"
+    if choice not in ("auto", "none"):
+        yield f"tool_choice {choice!r} is incompatible with thinking enabled"
+
+
+def _schema_complaints(node: object) -> Iterator[str]:
+    """Each node of a schema needs its type."""
+    if not isinstance(node, dict) or not isinstance(node.get("type"), str):
+        yield "tools.function.parameters is not a valid moonshot flavored json schema: type missing"
+        return
+    for child in (*node.get("properties", {}).values(), *filter(None, [node.get("items")])):
+        yield from _schema_complaints(child)
 
 
 def _tool_complaints(tools: Sequence[Any]) -> Iterator[str]:
@@ -91,6 +112,9 @@ def _tool_complaints(tools: Sequence[Any]) -> Iterator[str]:
     for name in names:
         if not _TOOL_NAME.fullmatch(str(name)):
             yield f"invalid function name {name!r}"
+    for tool in tools:
+        if isinstance(tool, dict) and "parameters" in tool.get("function", {}):
+            yield from _schema_complaints(tool["function"]["parameters"])
 
 
 def _message_complaints(messages: object, sees: bool) -> Iterator[str]:
@@ -121,6 +145,8 @@ def _tool_answer_complaints(message: Mapping[str, Any], open_calls: set[str]) ->
     call_id = str(message.get("tool_call_id"))
     if call_id not in open_calls:
         yield f"tool_call_id {call_id} is not found"
+    if not isinstance(message.get("content"), str):
+        yield f"tool_call_id {call_id}: content must be a string"
     open_calls.discard(call_id)
 
 
@@ -131,6 +157,9 @@ def _assistant_complaints(message: Mapping[str, Any], position: int) -> Iterator
         yield f"message at position {position} with role 'assistant' must not be empty"
     if calls and content == "":
         yield "text content is empty"
+    ids = [call.get("id") for call in calls or []]
+    if len(set(ids)) != len(ids):
+        yield f"message at position {position}: ids of tool calls must be unique"
     if calls and not isinstance(message.get("reasoning_content"), str):
         yield (
             "thinking is enabled but reasoning_content is missing in assistant tool call "

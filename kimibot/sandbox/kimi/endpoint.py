@@ -173,8 +173,11 @@ class LocalKimi(Orders):
         scripted = self.options.script(heard, Teller(self.options.pace, faults))
         answer = self.answer_for(heard.question, scripted)
         self._count_try(heard.question, size_bytes, refused=isinstance(answer, Refusal))
-        budget = body.get("max_completion_tokens", body.get("max_tokens"))
-        return answer.limited(budget) if isinstance(answer, Plan) else answer
+        if isinstance(answer, Refusal):
+            return answer
+        may_call = bool(body.get("tools")) and body.get("tool_choice") != "none"
+        answer = answer if may_call else answer.without_calls()
+        return answer.limited(body.get("max_completion_tokens", body.get("max_tokens")))
 
     def _hear(self, messages: Sequence[Mapping[str, Any]], size_bytes: int) -> Heard:
         heard = hear(messages)

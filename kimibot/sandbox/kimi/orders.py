@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from kimibot.sandbox.kimi.plan import Chunk, Counted, End, Plan, Refusal
 
@@ -67,6 +69,22 @@ class Orders:
         )
         self._add(Plan(whole, end, finish_reason, usage), times, where)
 
+    def call(
+        self,
+        *calls: tuple[str, Mapping[str, Any] | str],
+        reasoning: str = "I need to look at more of it.",
+        content: str | None = None,
+        times: int = 1,
+        where: str = "",
+    ) -> None:
+        """Call these tools, each with its arguments; a string goes out as it is.
+
+        A request that offers no tools gets the same answer without the calls.
+        """
+        said = Chunk(content=content, reasoning=reasoning)
+        pieces = [piece for at, one in enumerate(calls) for piece in _pieces(at, *one)]
+        self._add(Plan((said, *pieces), finish_reason="tool_calls"), times, where)
+
     def refuse(
         self,
         status: int,
@@ -129,3 +147,13 @@ class Orders:
 
     def _add(self, what: Plan | Refusal | Change, times: int, where: str) -> None:
         self._orders.append(_Order(what, times, where))
+
+
+def _pieces(index: int, name: str, arguments: Mapping[str, Any] | str) -> Iterator[Chunk]:
+    """Name and id first, then the arguments in two pieces; the ids come again in later answers."""
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    half = len(text) // 2
+    function = {"name": name, "arguments": ""}
+    yield Chunk(tool_calls=({"index": index, "id": f"{name}:{index}", "function": function},))
+    for piece in (text[:half], text[half:]):
+        yield Chunk(tool_calls=({"index": index, "function": {"arguments": piece}},))

@@ -70,6 +70,13 @@ class Plan:
     def reasoning(self) -> str:
         return "".join(chunk.reasoning or "" for chunk in self.chunks)
 
+    def without_calls(self) -> Plan:
+        """What a model says that has no tools to call."""
+        if not any(chunk.tool_calls for chunk in self.chunks):
+            return self
+        chunks = tuple(chunk for chunk in self.chunks if not chunk.tool_calls)
+        return replace(self, chunks=chunks, finish_reason="stop")
+
     def limited(self, max_tokens: int | None) -> Plan:
         """The same answer as far as the budget goes: reasoning counts as well."""
         if max_tokens is None or len(self.chunks) <= max_tokens:
