@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from datetime import datetime
@@ -15,6 +16,9 @@ from kimibot.errors import SlackError
 from kimibot.turns import Kind, Press
 from kimibot.whispering import Whisper, whisper_if_possible
 
+ENDING_SECONDS, ENDING_LOOKS = 0.1, 15
+"""In all half of what Slack waits for the answer to a press."""
+
 log = logging.getLogger(__name__)
 
 
@@ -24,6 +28,8 @@ class Asks(Protocol):
     async def turn_owner(self, turn_id: str) -> tuple[Thread, str] | None: ...
 
     async def requeue(self, turn_id: str) -> int | None: ...
+
+    async def has_ended(self, turn_id: str) -> bool: ...
 
     async def answer_to(self, turn_id: str) -> ChatMessage | None:
         """The model's message as it was received, None where none is kept."""
@@ -80,10 +86,23 @@ class Buttons:
         return await self._follow(turn_id, user, Press(Kind.PATCH))
 
     async def _follow(self, turn_id: str, user: str, press: Press) -> bool:
-        if await self._thread_for_asker(turn_id, user) is None:
+        thread = await self._thread_for_asker(turn_id, user)
+        if thread is None:
+            return False
+        if not await self._has_ended(turn_id):
+            self._tell(thread, user, texts.NOT_ANSWERED_YET)
             return False
         self._wake_if_queued(await self._asks.press(turn_id, press, self._now()))
         return True
+
+    async def _has_ended(self, turn_id: str) -> bool:
+        """The last edit of a reply shows its buttons, a moment before our rows say that it has
+        ended. Who is so fast waits for that."""
+        for _ in range(ENDING_LOOKS):
+            if await self._asks.has_ended(turn_id):
+                return True
+            await asyncio.sleep(ENDING_SECONDS)
+        return False
 
     async def ask_about(self, shortcut: Shortcut, *, kind: Kind) -> None:
         """Queue an ask of a kind about a message, whoever wrote it, in the message's thread."""

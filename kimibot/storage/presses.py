@@ -36,6 +36,7 @@ _GOES_ON = select(
         turns.c.ts.in_(bindparam("parts", expanding=True)),
     )
 )
+_HAS_ENDED = select(exists().where(turns.c.id == bindparam("turn_id"), ~is_open))
 _ADD_TURN = {
     dialect: statement.returning(turns.c.thread_id)
     for dialect, statement in unless_there(turns).items()
@@ -77,6 +78,11 @@ async def add(
     added = await connection.execute(_ADD_TURN[connection.dialect.name], turn)
     thread_id: int | None = added.scalar_one_or_none()
     return thread_id
+
+
+async def has_ended(connection: AsyncConnection, turn_id: str) -> bool:
+    """Whether the turn has its outcome: its buttons are seen a moment earlier."""
+    return bool((await connection.execute(_HAS_ENDED, {"turn_id": turn_id})).scalar())
 
 
 async def is_continued(connection: AsyncConnection, turn_id: str) -> bool:

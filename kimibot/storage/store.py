@@ -199,6 +199,11 @@ class Store:
                 connection, turn_id, press, asker=asker, now=now, new_id=self._new_id
             )
 
+    async def has_ended(self, turn_id: str) -> bool:
+        """Whether there is such a turn that has its outcome."""
+        async with self._database.reading(ACCEPT_SECONDS) as connection:
+            return await presses.has_ended(connection, turn_id)
+
     async def turn_owner(self, turn_id: str) -> tuple[Thread, str] | None:
         """The turn's thread and asker; None if there is no such turn."""
         async with self._database.reading(ACCEPT_SECONDS) as connection:

@@ -27,6 +27,7 @@ async def cut_off(store: Store) -> Claim:
 
 async def test_presses_at_the_same_time_queue_one_turn_that_goes_on(store: Store) -> None:
     cut = await cut_off(store)
+    assert await store.has_ended(cut.turns[0].id)
 
     clicks = await asyncio.gather(*(store.press(cut.turns[0].id, CONTINUE, NOW) for _ in range(4)))
     [turn] = (await claimed(store, cut.thread_id)).turns
@@ -42,6 +43,8 @@ async def test_there_is_nothing_to_go_on_from_while_a_turn_runs(store: Store) ->
 
     assert await store.press(accepted.turn_id, CONTINUE, NOW) is None
     assert await store.press("no-such-turn", CONTINUE, NOW) is None
+    assert not await store.has_ended(accepted.turn_id)
+    assert not await store.has_ended("no-such-turn")
 
 
 async def test_a_stop_that_was_said_before_does_not_stop_what_goes_on(
