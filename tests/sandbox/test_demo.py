@@ -6,15 +6,34 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from time import monotonic
 
+import aiohttp
 import pytest
 
 from kimibot.sandbox.demo import play_script, run_demo
-from kimibot.sandbox.demo.processes import READY_SECONDS, started
+from kimibot.sandbox.demo.channel import Channel, Unexpected
+from kimibot.sandbox.demo.processes import (
+    READY_SECONDS,
+    Counterparts,
+    bot_environment,
+    started,
+)
 from kimibot.sandbox.demo.tour import welcome
+from kimibot.sandbox.slack import BOT_TOKEN, LocalSlack, LocalSlackControls, local_slack
+from kimibot.settings import Settings
 
 pytestmark = pytest.mark.processes
+
+PARTS = Counterparts(
+    slack_url="http://127.0.0.1:1",
+    page_url="http://127.0.0.1:2/",
+    github_url="http://127.0.0.1:3/api/v3",
+    pull_url="http://127.0.0.1:3/acme/shop/pull/7",
+    kimi_url="http://127.0.0.1:4/kimi",
+)
 
 
 @pytest.fixture
@@ -44,7 +63,7 @@ async def test_a_process_that_ends_before_it_is_ready_is_told_at_once(program: s
     assert ("no key" in str(told.value)) == ("no key" in program)
 
 
-@pytest.mark.parametrize("server", ["slack", "kimi", "page"])
+@pytest.mark.parametrize("server", ["slack", "kimi", "github", "page"])
 def test_a_server_whose_port_is_taken_says_so_in_one_line(server: str, taken_port: int) -> None:
     command = [sys.executable, "-m", f"kimibot.sandbox.{server}", "--port", str(taken_port)]
 
@@ -75,8 +94,8 @@ async def test_a_demo_whose_port_is_taken_says_so_and_ends(taken_port: int) -> N
 
 
 def test_a_demo_says_whether_the_real_kimi_answers_and_that_it_costs() -> None:
-    real = welcome(1, url="http://x/", real_kimi="kimi-k3 at moonshot", hint="")
-    local = welcome(1, url="http://x/", real_kimi="", hint="set KIMI_PROVIDER=moonshot")
+    real = welcome(1, parts=PARTS, real_kimi="kimi-k3 at moonshot", hint="")
+    local = welcome(1, parts=PARTS, real_kimi="", hint="set KIMI_PROVIDER=moonshot")
 
     assert "the real Kimi (kimi-k3 at moonshot)" in real
     assert "costs" in real
@@ -84,6 +103,58 @@ def test_a_demo_says_whether_the_real_kimi_answers_and_that_it_costs() -> None:
     assert "a Kimi on this machine" in local
     assert "For the real Kimi: set KIMI_PROVIDER=moonshot" in local
     assert "costs" not in local
+    assert all(f"@kimibot review {PARTS.pull_url}" in text for text in (real, local))
+
+
+def test_nothing_of_the_local_kimi_is_set_where_the_real_one_answers(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("KIMI_API_KEY", "fake-key-of-the-operator")
+    real = bot_environment(replace(PARTS, kimi_url=None), tmp_path / "demo.db")
+    local = bot_environment(PARTS, tmp_path / "demo.db")
+
+    assert real["KIMI_API_KEY"] == "fake-key-of-the-operator"
+    assert "KIMI_BASE_URL" not in real
+    assert local["KIMI_BASE_URL"] == PARTS.kimi_url
+
+
+def test_the_operators_token_for_github_is_not_sent_to_the_local_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    dotenv = tmp_path / ".env"
+    dotenv.write_text("KIMIBOT_GITHUB_REPOS=acme/*\nGITHUB_TOKEN=fake-token-in-the-file\n")
+    monkeypatch.setenv("GITHUB_TOKEN", "fake-token-of-the-operator")
+
+    settings = Settings.load(bot_environment(PARTS, tmp_path / "demo.db"), dotenv)
+
+    assert settings.github_token is None
+    assert settings.github_repos == ()
+    assert settings.github_api_url == PARTS.github_url
+
+
+async def test_a_reply_that_comes_after_its_step_is_noticed_at_the_end() -> None:
+    async with (
+        local_slack() as slack,
+        LocalSlackControls(slack.url) as controls,
+        aiohttp.ClientSession() as http,
+    ):
+        channel = Channel(controls, lambda _: None)
+        root = await channel.ask("@kimibot hello")
+        await post(http, slack, root)
+        await channel.reply(root, lambda one: one["text"] == "said")
+        await channel.nothing_more_came()
+
+        await post(http, slack, root)
+        with pytest.raises(Unexpected, match="has 2 replies where it had 1"):
+            await channel.nothing_more_came()
+
+
+async def post(http: aiohttp.ClientSession, slack: LocalSlack, root: str) -> None:
+    """As the bot."""
+    said = {"channel": slack.parts.workspace.channel("#dev").id, "thread_ts": root, "text": "said"}
+    headers = {"Authorization": f"Bearer {BOT_TOKEN}"}
+    async with http.post(f"{slack.api_url}chat.postMessage", json=said, headers=headers) as answer:
+        assert (await answer.json())["ok"]
 
 
 async def test_the_fixed_conversation_goes_as_it_should() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from kimibot.sandbox.demo.processes import started
 from kimibot.sandbox.page import Example, Group, local_examples, open_page, real_examples
 from kimibot.sandbox.slack import BOT_TOKEN, LocalSlack, local_slack
 from kimibot.sandbox.slack.people import ANA, BO, BOT, GUEST, STRANGER
@@ -361,6 +362,22 @@ def test_one_example_belongs_into_the_thread_before(groups: tuple[Group, ...]) -
     examples = [example for group in groups for example in group.examples]
 
     assert [e.text for e in examples if e.in_thread] == ["What did I ask before?"]
+
+
+async def test_the_page_of_the_demo_begins_with_the_review_of_its_pull_request() -> None:
+    pull_url = "http://127.0.0.1:3/acme/shop/pull/7"
+    command = ["-m", "kimibot.sandbox.page", "--port", "0", "--real-kimi", "--pull-request"]
+    async with (
+        started("the page", [*command, pull_url]) as process,
+        aiohttp.ClientSession() as http,
+    ):
+        url = await process.address("page")
+        async with http.get(f"{url}page/state", params={"as": "ana"}) as response:
+            first = (await response.json())["examples"][0]
+
+    assert first["title"] == "Review a pull request"
+    assert [one["text"] for one in first["examples"]] == [f"review {pull_url}", "review again"]
+    assert [one["in_thread"] for one in first["examples"]] == [False, True]
 
 
 async def test_other_examples_can_be_given() -> None:

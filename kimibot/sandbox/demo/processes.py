@@ -1,4 +1,4 @@
-"""Starts the three processes of the demo, tells when they are ready, and ends them."""
+"""Starts the processes of the demo, tells when they are ready, and ends them."""
 
 from __future__ import annotations
 
@@ -30,6 +30,8 @@ class Process:
     running: asyncio.subprocess.Process
     lines: list[str] = field(default_factory=list)
     heard: asyncio.Event = field(default_factory=asyncio.Event)
+    is_over: bool = False
+    """It has ended, and all that it has said was heard: either may be known first."""
 
     @property
     def pid(self) -> int:
@@ -43,7 +45,8 @@ class Process:
             self.lines.append(line)
             tell(line)
             self.heard.set()
-        await self.running.wait()  # the end of a process is told later than that of its output
+        await self.running.wait()
+        self.is_over = True
         self.heard.set()
 
     async def wait_for(self, pattern: str) -> re.Match[str]:
@@ -62,10 +65,14 @@ class Process:
             for line in self.lines:
                 if found := re.search(pattern, line):
                     return found
-            if self.running.returncode is not None:
+            if self.is_over:
                 raise self._trouble("has ended early")
             self.heard.clear()
             await self.heard.wait()
+
+    async def address(self, of: str) -> str:
+        """Where it says that something is, once it does. Raises as `wait_for` does."""
+        return (await self.wait_for(rf"{of} at (http://\S+)"))[1]
 
     def _trouble(self, what: str) -> RuntimeError:
         last_words = "".join(f"\n  {line}" for line in self.lines[-LAST_LINES:])
@@ -113,10 +120,15 @@ async def started(
 
 @dataclass(frozen=True, slots=True)
 class Counterparts:
-    """The local Slack and, unless the real one is used, the local Kimi."""
+    """The local Slack, the local GitHub and, unless the real one is used, the local Kimi.
+
+    `pull_url` is the address of a change that waits for a review.
+    """
 
     slack_url: str
     page_url: str
+    github_url: str
+    pull_url: str
     kimi_url: str | None
 
 
@@ -124,52 +136,75 @@ class Counterparts:
 async def counterparts(
     *, port: int, with_local_kimi: bool, stack: AsyncExitStack, kimi_options: Sequence[str] = ()
 ) -> AsyncIterator[Counterparts]:
-    """Both, ready. Raises RuntimeError when one does not start, for example on a taken port."""
-    page = ["-m", "kimibot.sandbox.page", "--port", str(port)]
-    if not with_local_kimi:
+    """All of them, ready. Raises RuntimeError when one does not start, as on a taken port."""
+    on_a_free_port = ["--port", "0"]
+    github = await stack.enter_async_context(
+        started("the local GitHub", ["-m", "kimibot.sandbox.github", *on_a_free_port])
+    )
+    kimi = None
+    if with_local_kimi:
+        arguments = ["-m", "kimibot.sandbox.kimi", *on_a_free_port, *kimi_options]
+        kimi = await stack.enter_async_context(started("the local Kimi", arguments))
+    pull_url = await github.address("pull request")
+    page = ["-m", "kimibot.sandbox.page", "--port", str(port), "--pull-request", pull_url]
+    if kimi is None:
         page.append("--real-kimi")
     slack = await stack.enter_async_context(started("the local Slack", page))
-    slack_url = (await slack.wait_for(r"local Slack at (http://\S+)"))[1]
-    page_url = (await slack.wait_for(r"page at (http://\S+)"))[1]
-    kimi_url = None
-    if with_local_kimi:
-        arguments = ["-m", "kimibot.sandbox.kimi", "--port", "0", *kimi_options]
-        kimi = await stack.enter_async_context(started("the local Kimi", arguments))
-        kimi_url = (await kimi.wait_for(r"local Kimi at (http://\S+)"))[1]
-    yield Counterparts(slack_url, page_url, kimi_url)
+    yield Counterparts(
+        slack_url=await slack.address("local Slack"),
+        page_url=await slack.address("page"),
+        github_url=await github.address("local GitHub"),
+        pull_url=pull_url,
+        kimi_url=await kimi.address("local Kimi") if kimi else None,
+    )
 
 
 def bot_environment(parts: Counterparts, database: Path) -> dict[str, str]:
-    """The bot's environment: what the operator has set, with the local Slack instead of the real.
+    """The bot's environment: what the operator has set, with what is local instead of the real.
 
-    Proxies are for the world outside, which the demo's Slack is not.
+    Proxies are for the world outside, where neither the demo's Slack nor its GitHub is.
     """
     own = {name: value for name, value in os.environ.items() if not name.startswith("SLACK_")}
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
         if parts.kimi_url is not None:
             own.pop(name, None)
             own.pop(name.lower(), None)
-    slack = {
+    return own | _local(parts, database) | (_local_kimi(parts.kimi_url) if parts.kimi_url else {})
+
+
+def _local(parts: Counterparts, database: Path) -> dict[str, str]:
+    """No token goes to the local GitHub: also what is in .env is for the real one."""
+    return {
         "SLACK_BOT_TOKEN": BOT_TOKEN,
         "SLACK_APP_TOKEN": APP_TOKEN,
         "SLACK_API_URL": f"{parts.slack_url}/api/",
+        "GITHUB_API_URL": parts.github_url,
+        "GITHUB_TOKEN": "",
+        "KIMIBOT_GITHUB_REPOS": "",
+        "KIMIBOT_GITHUB_POST": "",
+        "NO_PROXY": _unproxied(),
         "DATABASE_URL": f"sqlite:///{database}",
         "HOST": "127.0.0.1",
         "PORT": str(free_port()),
         "LOG_FORMAT": "text",
         "PYTHONUNBUFFERED": "1",
     }
-    if parts.kimi_url is None:
-        return own | slack
-    kimi = {
+
+
+def _local_kimi(url: str) -> dict[str, str]:
+    return {
         "KIMI_PROVIDER": "custom",
-        "KIMI_BASE_URL": parts.kimi_url,
+        "KIMI_BASE_URL": url,
         "KIMI_API_KEY": LOCAL_KEY,
         "KIMI_MODEL": "kimi-k3",
         "KIMI_REASONING_EFFORT": "",
         "KIMI_MAX_RETRIES": "1",  # a fault that lasts two tries is then seen, with its button
     }
-    return own | slack | kimi
+
+
+def _unproxied() -> str:
+    own = os.environ.get("NO_PROXY") or os.environ.get("no_proxy")
+    return ",".join(filter(None, (own, "127.0.0.1")))
 
 
 def free_port() -> int:

@@ -12,7 +12,13 @@ from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
 
-from kimibot.sandbox.demo.processes import Process, bot_environment, counterparts, started
+from kimibot.sandbox.demo.processes import (
+    Counterparts,
+    Process,
+    bot_environment,
+    counterparts,
+    started,
+)
 
 Say = Callable[[str], None]
 RESTART_SECONDS = 2.0
@@ -34,13 +40,15 @@ kimibot is running: the real bot, between a Slack on this machine and {kimi}.
   open       {url}
   try        @kimibot When do I answer 409 and when 422?   then ask on in the thread
              @kimibot How would you build a job queue?     a long answer
-             {third}
-  or kill    kill -9 {pid}
+             @kimibot review {pull_url}
+             a pull request on this machine; then press Suggest patch
+{more}  or kill    kill -9 {pid}
              while it writes: it comes back and writes the answer anew, in the same place
   end        Ctrl-C
 """
-LOCAL_THIRD = "@kimibot Show me a flaky 500                  an error with a button"
-REAL_THIRD = "@kimibot Please review this: (and your code)  a code review"
+OF_THE_LOCAL_KIMI = """\
+             @kimibot Show me a flaky 500                  an error with a button
+"""
 COSTS = "Every answer costs what your provider takes for it.\n"
 
 
@@ -61,7 +69,7 @@ async def run_demo(
                 both = counterparts(port=port, with_local_kimi=not real_kimi, stack=stack)
                 parts = await stack.enter_async_context(both)
                 environment = bot_environment(parts, Path(folder) / "demo.db") | SHORT_LEASE
-                greet = partial(welcome, url=parts.page_url, real_kimi=real_kimi, hint=hint)
+                greet = partial(welcome, parts=parts, real_kimi=real_kimi, hint=hint)
                 voice = _Voice(say, is_verbose, greet, parts.page_url if opens_browser else "")
                 await _until(stop, asyncio.create_task(_keep_alive(environment, voice)))
         except RuntimeError as error:
@@ -70,13 +78,14 @@ async def run_demo(
     return 0
 
 
-def welcome(pid: int, *, url: str, real_kimi: str, hint: str) -> str:
+def welcome(pid: int, *, parts: Counterparts, real_kimi: str, hint: str) -> str:
     """What to try, for the bot of that process id; the rest as `run_demo` has it."""
     return WELCOME.format(
         kimi=f"the real Kimi ({real_kimi})" if real_kimi else "a Kimi on this machine",
         note=COSTS if real_kimi else hint and f"For the real Kimi: {hint}\n",
-        url=url,
-        third=REAL_THIRD if real_kimi else LOCAL_THIRD,
+        url=parts.page_url,
+        pull_url=parts.pull_url,
+        more="" if real_kimi else OF_THE_LOCAL_KIMI,
         pid=pid,
     )
 

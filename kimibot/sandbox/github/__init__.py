@@ -7,6 +7,7 @@ was observed. Its API is below `/api/v3`, as that of an own server is.
 from kimibot.sandbox.github.endpoint import GITHUB_TOKEN, LocalGitHub, Order, Request
 from kimibot.sandbox.github.repositories import LocalPull, LocalRepository
 from kimibot.sandbox.github.server import local_github
+from kimibot.sandbox.github.showcase import showcase
 
 __all__ = [
     "GITHUB_TOKEN",
@@ -16,4 +17,5 @@ __all__ = [
     "Order",
     "Request",
     "local_github",
+    "showcase",
 ]

@@ -25,6 +25,7 @@ class LocalPull:
     The branch that it is meant for has moved on since: its newest commit is not the one that the
     change is compared with. With `keeps_refused_text` the text of a review stays behind when its
     comments are refused: some have seen that, others have not.
+    `unpushed` is what its author has ready, `pushed_over` what was there.
     """
 
     old: Tree
@@ -40,6 +41,14 @@ class LocalPull:
     keeps_refused_text: bool = False
     comments: list[Json] = field(default_factory=list)
     reviews: list[Json] = field(default_factory=list)
+    unpushed: list[Tree] = field(default_factory=list)
+    pushed_over: list[Tree] = field(default_factory=list)
+
+    def push(self) -> None:
+        """Let its author push what is ready; nothing happens where nothing is."""
+        if self.unpushed:
+            self.pushed_over.append(self.new)
+            self.new = self.unpushed.pop(0)
 
     @property
     def files(self) -> Sequence[ChangedFile]:
@@ -64,6 +73,7 @@ class LocalPull:
             (self.head_sha, self.new),
             (self.merge_base_sha, self.old),
             (self.base_sha, self.old),
+            *((tree_sha(tree, "head"), tree) for tree in self.pushed_over),
         ):
             if len(sha) >= 5 and known.startswith(sha.lower()):
                 return tree

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from aiohttp import web
 
 from kimibot.sandbox.github.endpoint import PREFIX, LocalGitHub
+from kimibot.sandbox.github.pages import add_pages
 
 _CLOSING_SECONDS = 0.1
 
@@ -18,6 +19,7 @@ async def local_github(port: int = 0) -> AsyncIterator[LocalGitHub]:
     github = LocalGitHub()
     app = web.Application()
     app.router.add_route("*", f"{PREFIX}/{{path:.*}}", github.answer)
+    add_pages(app, github)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=_CLOSING_SECONDS)
     await runner.setup()
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kimibot.sandbox.kimi.heard import Heard
@@ -18,13 +18,17 @@ _NUMBERED = re.compile(r" *(\d+) [ +] (.*)")
 
 @dataclass(frozen=True, slots=True)
 class _Bug:
-    """What gives a bug away, and what there is to say of it; `mended` takes the line's place."""
+    """What gives a bug away, and what there is to say of it; `mended` takes the line's place.
+
+    With `quote` it is said of a line that is not there, as a model does now and then.
+    """
 
     pattern: str
     severity: str
     title: str
     why: str
     mended: str = ""
+    quote: str = ""
 
 
 _BUGS = (
@@ -35,6 +39,13 @@ _BUGS = (
          "Decide what the average of nothing is, and say so: raising early reads best."),
     _Bug(r"\.pop\(0\)", "major", "`pop` changes the list of the caller",
          "Whoever passed it has one element less afterwards.", "[0]"),
+    _Bug(r"= number \* size$", "critical", "Page 1 leaves out the newest orders",
+         "People count pages from 1, so page 1 begins at the 21st order. Nobody ever sees the 20 "
+         "before it, and whoever has no more than 20 sees none at all.", "= (number - 1) * size"),
+    _Bug(r"= number \* size$", "major", "`load_page` reads all orders twice", "It asks for the "
+         "whole table each time.", quote="    orders = load_page(customer, first)"),
+    _Bug(r"len\(orders\) // size \+ 1$", "minor", "A full last page is followed by an empty one",
+         "For 40 orders it counts 3 pages.", "max(1, -(-len(orders) // size))"),
 )  # fmt: skip
 
 
@@ -46,9 +57,15 @@ def wants_findings(heard: Heard) -> bool:
 def find(heard: Heard, teller: Teller) -> Plan:
     """The bugs that are known here, wherever they stand."""
     found = list(_found(heard.question.partition(_FRAME)[2]))
-    verdict = "Must not be merged as it is." if found else "I found no problems."
-    lines = [json.dumps(one) for one in (*found, {"verdict": verdict})]
+    lines = [json.dumps(one) for one in (*found, {"verdict": _verdict(found)})]
     return teller.says("\n".join(lines))
+
+
+def _verdict(found: Sequence[Mapping[str, object]]) -> str:
+    if not found:
+        return "I found no problems."
+    is_grave = any(one["severity"] != "minor" for one in found)
+    return "Must not be merged as it is." if is_grave else "Nearly there: a small thing is left."
 
 
 def _found(code: str) -> Iterator[dict[str, object]]:
@@ -63,7 +80,8 @@ def _found(code: str) -> Iterator[dict[str, object]]:
 def _bugs_in(path: str, number: int, text: str) -> Iterator[dict[str, object]]:
     for bug in _BUGS:
         if re.search(bug.pattern, text):
-            said = {"path": path, "line": number, "quote": text, "severity": bug.severity}
+            said = {"path": path, "line": number, "quote": bug.quote or text}
+            said |= {"severity": bug.severity}
             words = {"title": bug.title, "why": bug.why}
             mended = re.sub(bug.pattern, bug.mended, text) if bug.mended else ""
             yield said | words | ({"suggestion": mended} if mended else {})

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-from kimibot.sandbox.page.examples import local_examples, real_examples
+from kimibot.sandbox.page.examples import (
+    Group,
+    local_examples,
+    real_examples,
+    review_examples,
+)
 from kimibot.sandbox.page.routes import open_page
 from kimibot.sandbox.serving import port_number, serve
 from kimibot.sandbox.slack import local_slack
@@ -20,13 +25,18 @@ def main() -> int:
         "--port", type=port_number, default=0, help="of the page; 0 takes a free port"
     )
     parser.add_argument("--real-kimi", action="store_true", help="suggest what needs no script")
+    parser.add_argument(
+        "--pull-request", metavar="URL", default="", help="suggest a review of this one"
+    )
     given = parser.parse_args()
-    return serve(_server(given.port, given.real_kimi), "the page", given.port)
+    examples = real_examples() if given.real_kimi else local_examples()
+    if given.pull_request:
+        examples = (review_examples(given.pull_request), *examples)
+    return serve(_server(given.port, examples), "the page", given.port)
 
 
 @asynccontextmanager
-async def _server(port: int, is_real: bool) -> AsyncIterator[str]:
-    examples = real_examples() if is_real else local_examples()
+async def _server(port: int, examples: Sequence[Group]) -> AsyncIterator[str]:
     async with local_slack() as slack, open_page(slack, port, examples=examples) as url:
         yield f"local Slack at {slack.url}\npage at {url}"
 

@@ -52,6 +52,21 @@ def real_examples() -> tuple[Group, ...]:
     return (Group("Just ask", (*(_example(*ask) for ask in asks), *_words())),)
 
 
+def review_examples(pull_url: str) -> Group:
+    """A review of the pull request there, and what one does with it."""
+    return Group(
+        "Review a pull request",
+        (
+            Example(f"review {pull_url}", "its bugs, each at its line; then press Suggest patch"),
+            Example(
+                "review again",
+                "what is fixed since: its address opens a page where you push a fix",
+                in_thread=True,
+            ),
+        ),
+    )
+
+
 def _words() -> tuple[Example, ...]:
     """What the bot itself answers."""
     return (Example("help", "what the bot can do, what is stored, and where it is sent"),)

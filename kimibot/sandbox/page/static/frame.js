@@ -60,7 +60,7 @@ export function guide(groups, onPick) {
     list.append(...group.examples.map((example) => exampleEntry(example, onPick)));
     return [make("h3", { textContent: group.title }), list];
   });
-  return [paragraph("intro", intro), ...lists.slice(0, 2), ...handles(), ...lists.slice(2)];
+  return [paragraph("intro", intro), ...lists.slice(0, -2), ...handles(), ...lists.slice(-2)];
 }
 
 // What is done with a message, and not by typing.
