@@ -23,8 +23,10 @@ from kimibot.github.facts import (
     CommentShape,
     CommitShape,
     ComparisonShape,
+    EntryShape,
     FileShape,
     FilesShape,
+    FolderShape,
     PullShape,
     Shape,
     as_faults,
@@ -131,6 +133,11 @@ class GitHub:
             return None
         is_listing = fetched.content_type == "application/json"
         return None if is_listing else fetched.body
+
+    async def folder(self, change: Change, sha: str) -> tuple[EntryShape, ...]:
+        """What is in the folder that has this id, or in the root of a commit."""
+        path = f"/repos/{change.full_name}/git/trees/{segment(sha)}"
+        return (await self._get(FolderShape, path, change.with_token)).tree
 
     async def comments(self, change: Change) -> tuple[CommentShape, ...]:
         """The comments on lines of a pull request, oldest first; none for a commit."""

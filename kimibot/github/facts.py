@@ -97,6 +97,19 @@ class FilesShape(Shape):
     files: tuple[FileShape, ...] = ()
 
 
+class EntryShape(Shape):
+    """What stands in a folder: a file, a link, a folder, or another repository."""
+
+    path: str
+    mode: str
+    sha: str
+    size: int = 0
+
+
+class FolderShape(Shape):
+    tree: tuple[EntryShape, ...] = ()
+
+
 class CommitShape(FilesShape):
     sha: str
     commit: CommitMessage = CommitMessage()

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 SUBMODULE = "160000"
 SYMLINK = "120000"
+FOLDER = "040000"
 
 
 class Side(StrEnum):

@@ -13,6 +13,7 @@ from typing import Any
 from aiohttp import web
 
 from kimibot.sandbox.github import repositories as described
+from kimibot.sandbox.github import trees
 from kimibot.sandbox.github.patches import ChangedFile
 from kimibot.sandbox.github.repositories import Json, LocalPull, LocalRepository
 from kimibot.sandbox.github.reviewing import (
@@ -181,6 +182,8 @@ class LocalGitHub:
         content = re.fullmatch(r"contents/(.+)", rest)
         if content:
             return _content(request, repository, content[1])
+        if folder := re.fullmatch(r"git/trees/([0-9a-fA-F]+)", rest):
+            return _folder(repository, folder[1])
         sha = commit[1] if commit else compared[2] if compared else ""
         found = repository.pull_with(sha)
         if found is None:
@@ -291,16 +294,23 @@ def _content(request: web.Request, repository: LocalRepository, path: str) -> we
     sha = request.query.get("ref", "")
     pull = repository.pull_with(sha)
     tree = pull.tree(sha) if pull else None
-    if tree is None:
+    if pull is None or tree is None:
         return _said(404, f"No commit found for the ref {sha}")
-    if path in tree:
-        if "raw" in request.headers.get("Accept", ""):
-            return web.Response(body=tree[path], content_type="application/vnd.github.raw+json")
-        return _json(described.content_json(path, tree[path]))
-    within = [name for name in tree if name.startswith(f"{path}/")]
-    if not within:
+    is_raw = "raw" in request.headers.get("Accept", "")
+    try:
+        found = trees.content(pull, tree, path, is_raw=is_raw)
+    except KeyError:
         return _said(404, "Not Found")
-    return _json([{"type": "file", "path": name} for name in within])
+    except OverflowError:
+        return _said(403, "This API returns blobs up to 100 MB in size.")
+    if isinstance(found, bytes):
+        return web.Response(body=found, content_type="application/vnd.github.raw+json")
+    return _json(found)
+
+
+def _folder(repository: LocalRepository, sha: str) -> web.Response:
+    found = trees.folder_json(repository, sha)
+    return _said(404, "Not Found") if found is None else _json(found)
 
 
 async def _obeyed(request: web.Request, order: Order) -> web.Response:

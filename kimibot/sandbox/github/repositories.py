@@ -20,7 +20,8 @@ Json = dict[str, Any]
 
 @dataclass(slots=True)
 class LocalPull:
-    """A pull request from one tree to another. `renames` says of new names what they were.
+    """A pull request from one tree to another. `renames` says of new names what they were,
+    and `modes` which names are no plain files.
 
     The branch that it is meant for has moved on since: its newest commit is not the one that the
     change is compared with. With `keeps_refused_text` the text of a review stays behind when its
@@ -33,6 +34,7 @@ class LocalPull:
     title: str = "A change"
     body: str | None = None
     renames: Mapping[str, str] = field(default_factory=dict)
+    modes: Mapping[str, str] = field(default_factory=dict)
     state: str = "open"
     is_draft: bool = False
     is_merged: bool = False
