@@ -17,6 +17,7 @@ from kimibot.asking import Asking, Limits, Model, is_same_model, notes
 from kimibot.attempt import Attempt
 from kimibot.closing import Closing, People, has_failed_too_often
 from kimibot.conversation import Remembered, Thread
+from kimibot.discussing import Discussing, Reviews
 from kimibot.errors import (
     DatabaseUnavailable,
     FateUnknown,
@@ -41,10 +42,10 @@ from kimibot.reviewing import Askers, Kept, Reviewing, cut_short
 from kimibot.stop_signal import StopRequested, StopSignal
 from kimibot.turns import (
     FOR_THE_MODEL,
+    ON_REVIEWS,
     REVIEWS,
     Claim,
     Ending,
-    Kind,
     Stop,
     StopCause,
     Turn,
@@ -59,7 +60,7 @@ DRAINING = "draining"
 """The message of the cancellation that ends a turn because the process is going down."""
 
 
-class Memory(Rows, Shelf, Kept, Protocol):
+class Memory(Rows, Shelf, Kept, Reviews, Protocol):
     """What our rows hold of a thread. All raise DatabaseUnavailable."""
 
     async def note_reply(
@@ -140,6 +141,7 @@ class Answering:
             budget_tokens=limits.budget_tokens,
             completion_tokens=model.max_completion_tokens,
         )
+        self._discussing = Discussing(memory)
         self._closing = Closing(workspace, max_ask_age_seconds=limits.max_ask_age_seconds, now=now)
         self._shows_reasoning = shows_reasoning
         self._admission = admission
@@ -258,8 +260,9 @@ class Answering:
         refusal = await self._admission.admit(attempt)
         if refusal is not None:
             await self._closing.refuse(attempt, reply, refusal)
-        elif attempt.turn.kind is Kind.PATCH:
-            await self._hand_patch(attempt, reply)
+        elif attempt.turn.kind in ON_REVIEWS:
+            if not await self._discussing.attend(attempt, reply):
+                await self._answer(attempt, reply)
         elif attempt.turn.kind in REVIEWS:
             await self._review(attempt, reply)
         elif attempt.turn.kind in FOR_THE_MODEL:
@@ -305,13 +308,6 @@ class Answering:
         told = attempt.notes + cut_short(attempt) + await self._granting.last_words(attempt)
         buttons = below_review(answer, attempt.turn.id)
         await reply.finish(attempt.text, "\n".join(told), *buttons, is_new_text=True)
-
-    async def _hand_patch(self, attempt: Attempt, reply: LiveReply) -> None:
-        """It was made and looked at with the review: the model is not asked."""
-        attempt.earlier = None
-        text = await self._reviewing.patch(attempt)
-        attempt.tell()
-        await reply.finish(text)
 
     async def _recall_and_review(self, attempt: Attempt, reply: LiveReply) -> Answer:
         return await self._reviewing.review(attempt, reply, await self._recall(attempt))

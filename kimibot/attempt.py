@@ -23,7 +23,8 @@ class Attempt:
     `assembling` is what comes back for the newest request, `spending` counts all of them, and
     `cut_by` is the daily limit that left the newest fewer tokens than it wanted. `made` is what is
     shown in the place of what the model says, as for a review; None where that is shown itself.
-    `earlier` is what an attempt before this one has said. `notes` stand below the answer, and
+    `instruction` is what the model is told for this turn alone. `earlier` is what an attempt before
+    this one has said. `notes` stand below the answer, and
     `told` is what they tell the thread for the first time. The turns in `apart` are not answered
     here, however it ends, and those in `left_open` not by how it has ended: all are queued again.
     """
@@ -32,6 +33,7 @@ class Attempt:
     lease: Lease
     signal: StopSignal
     assembling: Assembling = field(default_factory=Assembling)
+    instruction: str = ""
     reading: Reading | None = None
     spending: Spending = field(default_factory=Spending)
     cut_by: Limit | None = None

@@ -162,6 +162,7 @@ def _app(settings: Settings, edges: Edges, worker: Worker, marks: Marks) -> Asyn
             texts.ANSWER_AGAIN: editing.pressed,
             texts.STOP: stopping.pressed,
         },
+        picks={texts.EXPLAIN: partial(buttons.pick, kind=Kind.EXPLAIN)},
         take_off=lambda *what: edges.background.start(edges.messages.take_button_off(*what)),
         signing_secret=secret.get_secret_value() if secret and not settings.socket_mode else None,
         on_event=edges.metrics.event_came,

@@ -34,7 +34,9 @@ class Asks(Protocol):
     async def answer_to(self, turn_id: str) -> ChatMessage | None:
         """The model's message as it was received, None where none is kept."""
 
-    async def press(self, turn_id: str, press: Press, now: datetime) -> int | None:
+    async def press(
+        self, turn_id: str, press: Press, now: datetime, asker: Asker | None = None
+    ) -> int | None:
         """The thread of the turn that is queued for it, None where there is nothing to do."""
 
     async def accept(
@@ -94,6 +96,22 @@ class Buttons:
             return False
         self._wake_if_queued(await self._asks.press(turn_id, press, self._now()))
         return True
+
+    async def pick(self, value: str, asker: Asker, *, kind: Kind) -> None:
+        """Queue a turn of a kind about one of the things that a reply lists, for whoever picks it;
+        what was picked before is told to who picks it again."""
+        turn_id, _, number = value.partition(":")
+        press = Press(kind, int(number) if number.isdecimal() else 0)
+        owner = await self._asks.turn_owner(turn_id)
+        if owner is None:
+            return
+        if not await self._has_ended(turn_id):
+            self._tell(owner[0], asker.id, texts.NOT_ANSWERED_YET)
+            return
+        thread_id = await self._asks.press(turn_id, press, self._now(), asker)
+        self._wake_if_queued(thread_id)
+        if thread_id is None:
+            self._tell(owner[0], asker.id, texts.PICKED_ALREADY)
 
     async def _has_ended(self, turn_id: str) -> bool:
         """The last edit of a reply shows its buttons, a moment before our rows say that it has

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from kimibot import texts
 from kimibot.answers import Answer, reasoning_in
-from kimibot.views import Button
+from kimibot.views import Button, Handle, Menu
+
+TITLE_CHARACTERS = 50
+"""Of a finding in a menu: all that may be chosen counts to what a message may hold."""
 
 
 def below(answer: Answer, turn_id: str, *, shows_reasoning: bool) -> Iterator[Button]:
@@ -18,10 +22,30 @@ def below(answer: Answer, turn_id: str, *, shows_reasoning: bool) -> Iterator[Bu
         yield Button(texts.SHOW_REASONING, texts.SHOW_REASONING_LABEL, turn_id)
 
 
-def below_review(answer: Answer, turn_id: str) -> Iterator[Button]:
-    """The same for a review."""
+def below_review(answer: Answer, turn_id: str) -> Iterator[Handle]:
+    """The same for a review. What is about one of its findings has the number behind the id."""
     if answer.review and answer.review["patch"]:
         yield Button(texts.SUGGEST_PATCH, texts.SUGGEST_PATCH_LABEL, turn_id)
+    findings = answer.review["findings"] if answer.review else []
+    if findings:
+        yield _about_one(texts.EXPLAIN, texts.EXPLAIN_LABEL, findings, turn_id)
+
+
+def _about_one(action: str, label: str, findings: Sequence[dict[str, Any]], turn_id: str) -> Handle:
+    """A menu, where there is anything to choose."""
+    if len(findings) == 1:
+        return Button(action, label, f"{turn_id}:1")
+    choices = tuple(
+        (f"{number} · {_short(str(one['title']))}", f"{turn_id}:{number}")
+        for number, one in enumerate(findings, 1)
+    )
+    return Menu(action, f"{label}…", choices)
+
+
+def _short(title: str) -> str:
+    """As words alone: nothing is drawn in a menu."""
+    plain = " ".join(title.replace("`", "").split())
+    return plain if len(plain) <= TITLE_CHARACTERS else f"{plain[: TITLE_CHARACTERS - 1]}…"
 
 
 def continue_button(turn_id: str) -> Button:

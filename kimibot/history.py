@@ -28,6 +28,8 @@ from kimibot.picturing import (
 
 MISSING = "[Some messages of this thread could not be read: they are missing here.]"
 LEFT_OUT = "[The older part of this thread is left out here.]"
+ASKED_ON = "[Somebody asked to hear more about that.]"
+"""Between two answers: what a button asked for is no message of the thread."""
 
 MOST_BYTES = 2 * 1024 * 1024 - 64 * 1024
 """Some endpoints refuse a request of more than 2 MiB; the rest is for what is around messages."""
@@ -247,13 +249,15 @@ def _newest_within(
 
 
 def _merged(said: Sequence[ChatMessage]) -> list[ChatMessage]:
-    """Neighbouring messages of people become one: some endpoints want the roles to alternate."""
+    """Some endpoints want the roles to alternate: neighbouring messages of people become one."""
     merged: list[ChatMessage] = []
     for message in said:
         if message["role"] == "user" and merged and merged[-1]["role"] == "user":
             merged[-1] = _joined(merged[-1], message)
         elif message["role"] == "assistant" and merged and _is_cut_off(merged[-1]):
             merged[-1] = _continued(merged[-1], message)
+        elif message["role"] == "assistant" and merged and _is_answer(merged[-1]):
+            merged += [_ours(ASKED_ON), message]
         else:
             merged.append(message)
     return merged
@@ -265,6 +269,10 @@ def _joined(first: Mapping[str, Any], second: Mapping[str, Any]) -> ChatMessage:
 
 def _is_cut_off(message: ChatMessage) -> bool:
     return message["role"] == "assistant" and str(message.get("content")).endswith(CUT_OFF)
+
+
+def _is_answer(message: ChatMessage) -> bool:
+    return message["role"] == "assistant" and "tool_calls" not in message
 
 
 def _continued(cut: ChatMessage, rest: ChatMessage) -> ChatMessage:

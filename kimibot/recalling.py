@@ -127,7 +127,7 @@ class Recalling:
             open_ts={turn.ts for turn in claim.turns if not turn.pressed},
             with_images=self._takes_images and with_images,
             replaced_ts={ts for turn in claim.turns for ts in turn.reply_ts},
-            instruction=texts.INSTRUCTIONS.get(claim.turns[0].kind, ""),
+            instruction=attempt.instruction or texts.INSTRUCTIONS.get(claim.turns[0].kind, ""),
             is_missing_some=UNREAD in attempt.told,
         )
 

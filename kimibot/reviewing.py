@@ -25,7 +25,6 @@ from kimibot.review.findings import Finding
 from kimibot.review.material import Material
 from kimibot.review.patching import patch
 from kimibot.review.reading import Heard
-from kimibot.review.report import fenced
 from kimibot.review.reviewing import Closed, Pass, Plan
 from kimibot.review.rounds import asks_again, kept, listed, read_kept
 from kimibot.review.sources import words_of
@@ -40,13 +39,10 @@ log = logging.getLogger(__name__)
 
 
 class Kept(Attached, Protocol):
-    """What our rows hold beside messages. All raise DatabaseUnavailable."""
+    """What our rows hold beside messages. Both raise DatabaseUnavailable."""
 
     async def last_review(self, thread_id: int) -> Mapping[str, Any] | None:
         """What the newest review of a thread has found."""
-
-    async def review_of_part(self, thread_id: int, ts: str) -> Mapping[str, Any] | None:
-        """What the review has found whose reply has this part."""
 
 
 class Askers(Guests, Protocol):
@@ -108,13 +104,6 @@ class Reviewing:
         except ContextTooLong:
             work = await _begun(material, earlier, self._budget_tokens // 2)
             return await self._carry_out(attempt, reply, remembered, work)
-
-    async def patch(self, attempt: Attempt) -> str:
-        """The patch of the review that the turn is about, as it is shown."""
-        ts = attempt.turn.ts
-        found = await self._kept.review_of_part(attempt.claim.thread_id, ts)
-        made = str((found or {}).get("patch") or "").removesuffix("\n")
-        return f"{texts.PATCH}\n\n{fenced(made, 'review.patch')}" if made else texts.PATCH_GONE
 
     async def _earlier(self, attempt: Attempt, ask: Remembered) -> list[Finding]:
         """What the review before has found, if it is asked for again."""

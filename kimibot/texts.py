@@ -23,6 +23,8 @@ ANSWER_AGAIN = "answer_again"
 ANSWER_AGAIN_LABEL = "Answer again"
 SUGGEST_PATCH = "suggest_patch"
 SUGGEST_PATCH_LABEL = "Suggest patch"
+EXPLAIN = "explain"
+EXPLAIN_LABEL = "Explain"
 STOP = "stop"
 STOP_LABEL = "Stop"
 
@@ -47,6 +49,9 @@ NOT_YOURS_TO_STOP = "Only the person who asked, or who takes part in the thread,
 YOUR_ANSWER_IS_READY = "your answer is ready."
 NO_ANSWER_YET = "I could not finish your answer: see above."
 ASKED_ALREADY = "That message has its answer already, or will have it: look into its thread."
+PICKED_ALREADY = (
+    "Somebody has asked for that here before, or I was told to forget the review: look below."
+)
 NOTHING_TO_CONTINUE = "What I should go on with was deleted, or I was told to forget it."
 NOTHING_TO_ANSWER = "I can't answer that message. Ask me about it in its thread."
 QUESTION_EDITED = (
@@ -94,6 +99,14 @@ INSTRUCTIONS = {
 }
 """What the model is told beside the thread for asks of these kinds."""
 
+EXPLAIN_FINDING = (
+    "[Somebody wants to know more about this finding of your review above:]\n\n{finding}\n\n"
+    "[Explain it to a colleague who does not see the problem yet: what happens and when, step by "
+    "step, with values or an order of events that lead to it, what it costs, and how it is mended, "
+    "in code where that helps. If it turns out to be no problem when you look again, say so "
+    "plainly. Leave out the other findings.]"
+)
+
 REVIEW_NO_PROBLEMS = "No problems found."
 REVIEW_NO_FINDINGS = "A review in Kimi's own words."
 REVIEW_PROBLEMS = "{count} found: {severities}."
@@ -111,6 +124,7 @@ REVIEW_OF_NOTHING = (
     "a file or a patch, or name a pull request by its address on GitHub."
 )
 PATCH = "What is suggested above, as a patch for `git apply`. Look at it before you apply it."
+REVIEW_GONE = "I have not kept the review that this is about. Ask me to review it again."
 PATCH_GONE = "I have not kept the patch for this review. Ask me to review it again."
 POST_REVIEW_TITLE = "Post this review?"
 POST_REVIEW_CONFIRM = (

@@ -42,19 +42,24 @@ class Kind(StrEnum):
     REVIEW = "review"
     REVIEW_MESSAGE = "review_message"
     PATCH = "patch"
+    EXPLAIN = "explain"
 
 
 REVIEWS = frozenset({Kind.REVIEW, Kind.REVIEW_MESSAGE})
 """Code is to be reviewed: with words to us, or by the menu of a message."""
 
 FOR_THE_MODEL = frozenset(
-    {Kind.ASK, Kind.SUMMARISE, Kind.ABOUT, Kind.CONTINUE, Kind.PATCH, *REVIEWS}
+    {Kind.ASK, Kind.SUMMARISE, Kind.ABOUT, Kind.CONTINUE, Kind.PATCH, Kind.EXPLAIN, *REVIEWS}
 )
 """What these are about is read by the model; the others are between people and the bot itself."""
 
 
-PRESSED = frozenset({Kind.ABOUT, Kind.CONTINUE, Kind.REVIEW_MESSAGE, Kind.PATCH})
-"""Asked by a press, long after their ts: a word that was said in between is not about them."""
+ON_REVIEWS = frozenset({Kind.PATCH, Kind.EXPLAIN})
+"""About what a review has found."""
+
+CHOSEN = frozenset({Kind.ABOUT, Kind.REVIEW_MESSAGE})
+"""Asked by the menu of a message, long after it was said, as are all that were pressed below a
+reply: a word that was said in between is not about them."""
 
 
 class StopCause(StrEnum):
@@ -98,7 +103,7 @@ class Turn:
     somebody wanted it to stop before this claim, and `had_to_wait` when the ask met a turn that
     was still open. `asker_team` is the asker's workspace as far as the event named it, and
     `is_follow_up` says that the ask did not address us. `pressed` is the key of the press below a
-    reply that asked for it: then there is no message with its `ts` that is the ask.
+    reply that asked for it: then the message with its `ts` is not the ask.
     """
 
     id: str
@@ -115,6 +120,11 @@ class Turn:
     asker_team: str = ""
     is_follow_up: bool = False
     pressed: str = ""
+
+    @property
+    def number(self) -> int:
+        """Which of the things that the reply lists was pressed, counted from 1; otherwise 0."""
+        return int(self.pressed.partition(":")[2] or 0)
 
 
 def answered_together(turns: Sequence[Turn]) -> tuple[Turn, ...]:

@@ -135,6 +135,7 @@ class Memory:
     noted: list[tuple[str, ...]] = field(default_factory=list)
     read: list[Attachment] = field(default_factory=list)
     note_fails_with: Exception | None = None
+    review: Mapping[str, Any] | None = None
 
     async def recall(self, thread_id: int) -> list[Remembered]:
         late = [
@@ -156,7 +157,7 @@ class Memory:
         return None
 
     async def review_of_part(self, thread_id: int, ts: str) -> Mapping[str, Any] | None:
-        return None
+        return self.review
 
     async def note_reply(
         self, claim: Claim, turn_id: str, reply_ts: Sequence[str], shown_at: datetime
@@ -757,6 +758,19 @@ async def test_an_answer_that_was_forgotten_meanwhile_is_not_gone_on_with() -> N
     )
 
     assert stage.channel.bodies() == [texts.NOTHING_TO_CONTINUE]
+    assert (ending.outcome, ending.answer, stage.model.requests) == (Outcome.ANSWERED, None, [])
+
+
+@in_virtual_time
+@pytest.mark.parametrize("pressed", ["explain:1", "explain:3"])
+async def test_a_finding_of_a_review_that_is_gone_is_not_explained(pressed: str) -> None:
+    stage = Stage(memory=Memory([]))
+    stage.memory.review = {"findings": []}
+
+    turn = replace(TURN, kind=Kind.EXPLAIN, pressed=pressed)
+    ending = await stage.answer(replace(CLAIM, turns=(turn,)))
+
+    assert stage.channel.bodies() == [texts.REVIEW_GONE]
     assert (ending.outcome, ending.answer, stage.model.requests) == (Outcome.ANSWERED, None, [])
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from kimibot import texts
 from kimibot.background import Background
 from kimibot.buttons import Buttons
-from kimibot.conversation import Thread
+from kimibot.conversation import Asker, Thread
 from kimibot.turns import Kind, Press
 from kimibot.views import Button
 from tests.virtual_time import in_virtual_time
@@ -23,6 +23,7 @@ class Rows:
     def __init__(self, looks: int) -> None:
         self._looks = looks
         self.pressed: list[Press] = []
+        self.askers: list[Asker | None] = []
 
     async def turn_owner(self, turn_id: str) -> tuple[Thread, str] | None:
         return THREAD, "U1"
@@ -31,9 +32,12 @@ class Rows:
         self._looks -= 1
         return self._looks < 0
 
-    async def press(self, turn_id: str, press: Press, now: datetime) -> int | None:
+    async def press(
+        self, turn_id: str, press: Press, now: datetime, asker: Asker | None = None
+    ) -> int | None:
+        self.askers.append(asker)
         self.pressed.append(press)
-        return 7
+        return 7 if self.pressed.count(press) == 1 else None
 
     async def requeue(self, turn_id: str) -> int | None:
         return None
@@ -61,9 +65,8 @@ class Seen:
         raise AssertionError("nothing is to be shown")
 
 
-async def pressed(rows: Rows) -> tuple[bool, Seen]:
-    seen, background = Seen(), Background()
-    buttons = Buttons(
+def buttons_of(rows: Rows, seen: Seen, background: Background) -> Buttons:
+    return Buttons(
         rows,
         whisper=seen.whisper,
         show=seen.show,
@@ -72,9 +75,22 @@ async def pressed(rows: Rows) -> tuple[bool, Seen]:
         now=lambda: datetime(2026, 1, 1, tzinfo=UTC),
         shows_reasoning=False,
     )
-    has_served = await buttons.suggest_patch("turn", "U1")
+
+
+async def pressed(rows: Rows) -> tuple[bool, Seen]:
+    seen, background = Seen(), Background()
+    has_served = await buttons_of(rows, seen, background).suggest_patch("turn", "U1")
     await background.close(1.0)
     return has_served, seen
+
+
+async def picked(rows: Rows, *values: str) -> Seen:
+    seen, background = Seen(), Background()
+    buttons = buttons_of(rows, seen, background)
+    for value in values:
+        await buttons.pick(value, Asker("U2", "T2"), kind=Kind.EXPLAIN)
+    await background.close(1.0)
+    return seen
 
 
 @in_virtual_time
@@ -96,3 +112,30 @@ async def test_a_button_stays_and_says_why_while_the_answer_is_being_written() -
     assert (has_served, seen.woken) == (False, [])
     assert seen.told == [("U1", texts.NOT_ANSWERED_YET)]
     assert rows.pressed == []
+
+
+@in_virtual_time
+async def test_whoever_picks_something_is_its_asker() -> None:
+    rows = Rows(looks=3)
+
+    seen = await picked(rows, "turn:2", "turn:11")
+
+    assert rows.pressed == [Press(Kind.EXPLAIN, 2), Press(Kind.EXPLAIN, 11)]
+    assert rows.askers == [Asker("U2", "T2")] * 2
+    assert (seen.woken, seen.told) == ([7, 7], [])
+
+
+@in_virtual_time
+async def test_who_picks_what_was_picked_before_is_told_so() -> None:
+    seen = await picked(Rows(looks=0), "turn:2", "turn:2")
+
+    assert (seen.woken, seen.told) == ([7], [("U2", texts.PICKED_ALREADY)])
+
+
+@in_virtual_time
+async def test_nothing_is_picked_of_a_reply_that_is_still_being_written() -> None:
+    rows = Rows(looks=1_000)
+
+    seen = await picked(rows, "turn:2")
+
+    assert (rows.pressed, seen.told) == ([], [("U2", texts.NOT_ANSWERED_YET)])

@@ -8,7 +8,8 @@ import pytest
 
 from kimibot import texts
 from kimibot.answers import Answer
-from kimibot.handles import below
+from kimibot.handles import TITLE_CHARACTERS, below, below_review
+from kimibot.views import Button, Menu
 
 DETAILS = [{"type": "reasoning.text", "text": "Hm."}, "not a part", {"type": "other"}]
 
@@ -33,3 +34,26 @@ def test_reasoning_can_be_asked_for_under_whatever_name_it_came(field: str, valu
 def test_where_there_is_none_there_is_no_button(value: object) -> None:
     assert actions({"role": "assistant", "content": "Because.", "reasoning_content": value}) == []
     assert actions({}) == []
+
+
+def review(*titles: str) -> Answer:
+    return Answer("", review={"findings": [{"title": one} for one in titles], "patch": ""})
+
+
+def test_a_review_offers_each_of_its_findings_by_number_and_title() -> None:
+    [menu] = below_review(review("`pop` changes\n`rows`", "x" * 51), "turn-1")
+
+    second = f"2 · {'x' * (TITLE_CHARACTERS - 1)}…"
+    choices = (("1 · pop changes rows", "turn-1:1"), (second, "turn-1:2"))
+    assert menu == Menu(texts.EXPLAIN, "Explain…", choices)
+
+
+def test_where_there_is_nothing_to_choose_a_button_does() -> None:
+    [button] = below_review(review("One"), "turn-1")
+
+    assert button == Button(texts.EXPLAIN, "Explain", "turn-1:1")
+
+
+def test_a_review_without_findings_offers_nothing() -> None:
+    assert list(below_review(review(), "turn-1")) == []
+    assert list(below_review(Answer("", review=None), "turn-1")) == []

@@ -53,16 +53,25 @@ def messages(
     """The request for one pass: `files` with the hunks that are in it, the `part`-th of `of`."""
     code = "\n\n".join(map(show_file, files))
     asked = _asked(files, part, of)
-    framed = _framed({"FILES": _listed(coverage, files), **_named(subject), "CODE": code})
+    data = framed({"FILES": _listed(coverage, files), **_named(subject), "CODE": code})
     return (
         {"role": "system", "content": instructions()},
-        {"role": "user", "content": f"{framed}\n\n{asked}"},
+        {"role": "user", "content": f"{data}\n\n{asked}"},
     )
 
 
 def remembered(request: Sequence[ChatMessage]) -> str:
     """What a thread remembers of what was reviewed, for all that is asked there later."""
     return f"{_MATERIAL}\n\n{request[-1]['content']}"
+
+
+def framed(texts: dict[str, str]) -> str:
+    """Texts as data, each under its name. None can close its own frame: the id depends on all."""
+    digest = hashlib.sha256("\0".join(texts.values()).encode("utf-8", "replace"))
+    frame_id = digest.hexdigest()[:12]
+    return "\n\n".join(
+        f"<<<{name} {frame_id}\n{text}\n{frame_id} {name}>>>" for name, text in texts.items()
+    )
 
 
 def overhead_tokens(coverage: Sequence[Coverage], subject: Subject) -> int:
@@ -88,15 +97,6 @@ def _named(subject: Subject) -> dict[str, str]:
         "ASKED": subject.words,
     }
     return {name: _shortened(text) for name, text in named.items() if text.strip()}
-
-
-def _framed(texts: dict[str, str]) -> str:
-    """No text can close its own frame: the id depends on all of them."""
-    digest = hashlib.sha256("\0".join(texts.values()).encode("utf-8", "replace"))
-    frame_id = digest.hexdigest()[:12]
-    return "\n\n".join(
-        f"<<<{name} {frame_id}\n{text}\n{frame_id} {name}>>>" for name, text in texts.items()
-    )
 
 
 def _listed(coverage: Sequence[Coverage], here: Sequence[FileDiff]) -> str:

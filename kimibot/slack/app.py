@@ -18,7 +18,7 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
-from kimibot.conversation import Deletion, Edit, Message, Reaction, Shortcut, Us
+from kimibot.conversation import Asker, Deletion, Edit, Message, Reaction, Shortcut, Us
 from kimibot.slack.changes import read_deletion, read_edit, read_reaction
 from kimibot.slack.events import read
 from kimibot.slack.shapes import shape, string
@@ -46,6 +46,10 @@ Press = Callable[[str, str], Awaitable[bool | None]]
 """What a press of one of our buttons leads to: the button's value, and who pressed it. True says
 that the button has served."""
 
+Pick = Callable[[str, Asker], Awaitable[None]]
+"""What it leads to when somebody picks what is there for anybody, with a button or in a menu: its
+value, and who it was."""
+
 TakeOff = Callable[[str, Mapping[str, Any], str], object]
 """Takes a button that has served off its message: the channel, the message, the button's action.
 Returns at once."""
@@ -57,6 +61,7 @@ def build_app(
     *,
     listeners: Listeners,
     actions: Mapping[str, Press],
+    picks: Mapping[str, Pick],
     shortcuts: Mapping[str, Choose],
     take_off: TakeOff,
     signing_secret: str | None,
@@ -80,6 +85,8 @@ def build_app(
     app.use(_storing(us, listeners, on_event, on_message))
     for action_id, press in actions.items():
         app.action(action_id)(_listener(press, take_off))
+    for action_id, pick in picks.items():
+        app.action(action_id)(_pick_listener(pick))
     for callback_id, choose in shortcuts.items():
         app.message_shortcut(callback_id)(_shortcut_listener(choose, us))
     return app
@@ -178,6 +185,20 @@ def _listener(press: Press, take_off: TakeOff) -> Callable[..., Awaitable[None]]
             take_off(channel, message, str(action.get("action_id") or ""))
 
     return pressed
+
+
+def _pick_listener(pick: Pick) -> Callable[..., Awaitable[None]]:
+    """Acknowledged after it has been acted on, as a press is."""
+
+    async def picked(
+        ack: Callable[[], Awaitable[object]], body: dict[str, Any], action: dict[str, Any]
+    ) -> None:
+        user = shape(body, "user")
+        value = string(action, "value") or string(shape(action, "selected_option"), "value")
+        await pick(value, Asker(string(user, "id"), string(user, "team_id")))
+        await ack()
+
+    return picked
 
 
 def _shortcut_listener(choose: Choose, us: Us) -> Callable[..., Awaitable[None]]:

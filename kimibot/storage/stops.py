@@ -41,7 +41,7 @@ from kimibot.storage.tables import (
     turns,
     unless_there,
 )
-from kimibot.turns import PRESSED, Stop, StopCause, TurnToStop
+from kimibot.turns import CHOSEN, Stop, StopCause, TurnToStop
 
 KEPT_SECONDS = 900.0
 """An ask can come six minutes after its stop: so late Slack delivers an event once more, see
@@ -129,6 +129,8 @@ _was_in_thread = exists().where(
     messages.c.ts < stops.c.ts,
 )
 _is_word_for = and_(
+    is_of_message,
+    turns.c.kind.not_in(sorted(CHOSEN)),
     stops.c.cause == StopCause.PERSON.value,
     stops.c.ts > turns.c.ts,
     or_(stops.c.said_by == turns.c.asker, and_(stops.c.root_ts.is_not(None), _was_in_thread)),
@@ -146,7 +148,7 @@ _OVERTAKEN = (
         is_open,
         turns.c.attempt == 0,
         turns.c.stop_requested.is_(None),
-        or_(and_(_is_word_for, turns.c.kind.not_in(sorted(PRESSED))), _is_deletion_of),
+        or_(_is_word_for, _is_deletion_of),
     )
 )
 

@@ -171,7 +171,12 @@ def note(reply: Fields) -> str:
 
 
 def button(reply: Fields) -> str:
-    """The action of a part's button, or ""."""
+    """The action of a part's first button, or ""."""
+    return next(iter(handles(reply)), "")
+
+
+def handles(reply: Fields) -> dict[str, Fields]:
+    """All that can be pressed or chosen below a part, by its action."""
     blocks = reply.get("blocks") or []
     elements = [e for block in blocks if block["type"] == "actions" for e in block["elements"]]
-    return str(elements[0]["action_id"]) if elements else ""
+    return {str(element["action_id"]): element for element in elements}

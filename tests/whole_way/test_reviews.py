@@ -22,7 +22,7 @@ from kimibot.sandbox.github import (
 )
 from kimibot.sandbox.kimi import End
 from kimibot.sandbox.kimi.telling import written
-from tests.whole_way.scene import DEV, Scene, body, button, note, open_scene
+from tests.whole_way.scene import DEV, Scene, body, button, handles, note, open_scene
 
 CODE = "```\ndef last(rows):\n    return rows[len(rows)]\n```"
 OLD = b"def take(rows):\n    return rows[0]\n"
@@ -358,7 +358,7 @@ async def test_a_review_that_reaches_its_limit_says_that_there_may_be_more(tmp_p
 
         assert "`snippet:2`" in body(reply)
         assert note(reply) == texts.REVIEW_CUT
-        assert button(reply) == ""
+        assert list(handles(reply)) == [texts.EXPLAIN]
 
 
 async def test_code_beside_an_address_that_can_not_be_read_is_reviewed_alone(
