@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from kimibot import texts
 from kimibot.review.changes import Anchor, FileDiff, Side
 from kimibot.review.findings import Chosen, Finding
+from kimibot.review.locks import Remark, remarks
 from kimibot.review.said import Severity
 from kimibot.review.selecting import Coverage, Look
 
@@ -60,7 +61,7 @@ class Review:
 
 def reading(files: Sequence[FileDiff], part: int, of: int) -> str:
     """The sign while a pass is under way: what is being read."""
-    named = _files(file.path for file in files)
+    named = _listed(file.path for file in files)
     if of == 1:
         return texts.REVIEW_READING.format(files=named)
     return texts.REVIEW_READING_PART.format(part=part, of=of, files=named)
@@ -107,7 +108,8 @@ def covered(coverage: Sequence[Coverage], missing_files: int = 0) -> str:
         not_read and f"Not read: {not_read}",
         missing,
     ]
-    return ". ".join(filter(None, sentences)) + "."
+    told = ". ".join(filter(None, sentences)) + "."
+    return "\n".join([told, *_locks([one.file for one in coverage], missing_files)])
 
 
 _COUNTS = ("hunks", "read_hunks")
@@ -176,14 +178,31 @@ def _prose(review: Review) -> list[str]:
     return [texts.REVIEW_ALSO if has_findings else texts.REVIEW_IN_WORDS, prose]
 
 
+def _locks(files: Sequence[FileDiff], missing_files: int) -> list[str]:
+    """In one line, what nobody would see because it was not read."""
+    said = [one for lock in remarks(files, is_complete=not missing_files) for one in _of_lock(lock)]
+    more = len(said) - NAMED_FILES
+    listed = "; ".join([*said[:NAMED_FILES], *([f"and {more} more"] if more > 0 else [])])
+    return [texts.REVIEW_LOCKS.format(remarks=listed)] if said else []
+
+
+def _of_lock(remark: Remark) -> Iterator[str]:
+    lock = inline_code(remark.path)
+    if remark.manifest:
+        manifest = inline_code(remark.manifest)
+        yield texts.REVIEW_LOCK_ALONE.format(lock=lock, manifest=manifest)
+    if remark.hosts:
+        yield texts.REVIEW_LOCK_HOSTS.format(lock=lock, hosts=_listed(remark.hosts))
+
+
 def _by_reason(skipped: Iterable[Coverage]) -> str:
     paths: dict[str, list[str]] = {}
     for one in skipped:
         paths.setdefault(one.reason, []).append(one.file.path)
-    return "; ".join(f"{_files(found)} ({reason})" for reason, found in paths.items())
+    return "; ".join(f"{_listed(found)} ({reason})" for reason, found in paths.items())
 
 
-def _files(paths: Iterable[str]) -> str:
+def _listed(paths: Iterable[str]) -> str:
     distinct = list(dict.fromkeys(paths))
     named = ", ".join(map(inline_code, distinct[:NAMED_FILES]))
     more = len(distinct) - NAMED_FILES

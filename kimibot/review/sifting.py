@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from enum import StrEnum
+from pathlib import PurePosixPath
 
 from kimibot.review.attributes import GENERATED, VENDORED, Attributes, matches
 from kimibot.review.changes import FileDiff, Hunk, Line, Status
+from kimibot.review.locks import KINDS
 
 
 class Reason(StrEnum):
@@ -27,11 +29,6 @@ class Reason(StrEnum):
 
 # By name, chosen from https://github.com/github-linguist/linguist (generated.rb, vendor.yml).
 # What is in `.github` is vendored there, and is read here: it decides what runs.
-_LOCKS = """
-package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock bun.lockb deno.lock
-poetry.lock pdm.lock uv.lock pixi.lock Pipfile.lock Cargo.lock go.sum Gopkg.lock composer.lock
-Gemfile.lock flake.lock MODULE.bazel.lock .terraform.lock.hcl Package.resolved Podfile.lock
-"""
 _GENERATED = """
 *.min.js *.min.css *.map *.pb.go *_pb2.py *_pb2.pyi *_pb2_grpc.py *.pb.cc *.pb.h *.designer.cs
 *.g.dart *.freezed.dart *.generated.* *_gen.go *.snap **/__generated__/** **/__snapshots__/** *.nib
@@ -82,7 +79,7 @@ def is_only_blanks(file: FileDiff, hunk: Hunk) -> bool:
 
 def _reason_by_name(path: str, attributes: Attributes) -> Reason | None:
     """What the repository says goes before what we think."""
-    if _is_among(path, _LOCKS):
+    if PurePosixPath(path).name in KINDS:
         return Reason.LOCK
     for name, globs, reason in (
         (GENERATED, _GENERATED, Reason.GENERATED),
