@@ -67,13 +67,13 @@ async def test_a_file_of_an_ask_that_had_to_wait_is_fetched_when_its_turn_comes(
     tmp_path: Path,
 ) -> None:
     async with open_scene(tmp_path) as s:
-        s.kimi.play("one ", "moment", delay_seconds=30.0)
+        s.kimi.play("one ", "moment", delay_seconds=60.0)  # three seconds at this speed
         root = await s.ask("@kimibot think")
         await s.reply(root, lambda r: "one" in body(r[0]))
         await s.slack.say("ana", DEV, "@kimibot and this?", thread_ts=root, files=[SCRIPT])
 
         async def stored() -> list[Any] | None:
-            return await s.rows("SELECT id FROM attachments WHERE state = 'waiting'") or None
+            return await s.rows("SELECT id FROM attachments") or None
 
         await s.until(stored, 5.0)
         await s.outcome(root, count=2)
