@@ -162,7 +162,10 @@ def _app(settings: Settings, edges: Edges, worker: Worker, marks: Marks) -> Asyn
             texts.ANSWER_AGAIN: editing.pressed,
             texts.STOP: stopping.pressed,
         },
-        picks={texts.EXPLAIN: partial(buttons.pick, kind=Kind.EXPLAIN)},
+        picks={
+            texts.EXPLAIN: partial(buttons.pick, kind=Kind.EXPLAIN),
+            texts.NOT_A_PROBLEM: partial(buttons.pick, kind=Kind.NOT_A_PROBLEM),
+        },
         take_off=lambda *what: edges.background.start(edges.messages.take_button_off(*what)),
         signing_secret=secret.get_secret_value() if secret and not settings.socket_mode else None,
         on_event=edges.metrics.event_came,

@@ -29,6 +29,7 @@ def below_review(answer: Answer, turn_id: str) -> Iterator[Handle]:
     findings = answer.review["findings"] if answer.review else []
     if findings:
         yield _about_one(texts.EXPLAIN, texts.EXPLAIN_LABEL, findings, turn_id)
+        yield _about_one(texts.NOT_A_PROBLEM, texts.NOT_A_PROBLEM_LABEL, findings, turn_id)
 
 
 def _about_one(action: str, label: str, findings: Sequence[dict[str, Any]], turn_id: str) -> Handle:

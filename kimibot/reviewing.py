@@ -24,9 +24,10 @@ from kimibot.review import prompts, reviewing
 from kimibot.review.findings import Finding
 from kimibot.review.material import Material
 from kimibot.review.patching import patch
+from kimibot.review.prompts import Subject
 from kimibot.review.reading import Heard
 from kimibot.review.reviewing import Closed, Pass, Plan
-from kimibot.review.rounds import asks_again, kept, listed, read_kept
+from kimibot.review.rounds import asks_again, kept, listed, read_kept, without
 from kimibot.review.sources import words_of
 
 REMEMBERED_SHARE = 0.5
@@ -39,10 +40,13 @@ log = logging.getLogger(__name__)
 
 
 class Kept(Attached, Protocol):
-    """What our rows hold beside messages. Both raise DatabaseUnavailable."""
+    """What our rows hold beside messages. All raise DatabaseUnavailable."""
 
     async def last_review(self, thread_id: int) -> Mapping[str, Any] | None:
         """What the newest review of a thread has found."""
+
+    async def no_problems(self, thread_id: int) -> Sequence[Mapping[str, Any]]:
+        """The findings of its reviews of which somebody has said that they are none."""
 
 
 class Askers(Guests, Protocol):
@@ -51,14 +55,27 @@ class Askers(Guests, Protocol):
     async def names(self, ids: Collection[str]) -> Mapping[str, str]: ...
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What reviews before this one have found: what may still be open, and what is no problem."""
+
+    earlier: Sequence[Finding] = ()
+    no_problems: Sequence[Finding] = ()
+
+    def told(self, subject: Subject) -> Subject:
+        """With it, for the model."""
+        earlier, no_problems = listed(self.earlier), listed(self.no_problems)
+        return replace(subject, earlier=earlier, no_problems=no_problems)
+
+
 @dataclass(slots=True)
 class _Work:
     """A review under way."""
 
     material: Material
-    earlier: Sequence[Finding]
+    known: _Known
     plan: Plan
-    heard: Heard = field(default_factory=Heard)
+    heard: Heard
     answers: list[Answer] = field(default_factory=list)
 
 
@@ -95,21 +112,23 @@ class Reviewing:
         attempt.made = ""
         ask = _ask(attempt, remembered)
         material = await self._gathering.gather(attempt, remembered, ask)
-        earlier = await self._earlier(attempt, ask)
-        subject = replace(material.subject, earlier=listed(earlier))
-        material = replace(material, subject=subject)
+        known = await self._known(attempt, ask)
+        material = replace(material, subject=known.told(material.subject))
         try:
-            work = await _begun(material, earlier, self._budget_tokens)
+            work = await _begun(material, known, self._budget_tokens)
             return await self._carry_out(attempt, reply, remembered, work)
         except ContextTooLong:
-            work = await _begun(material, earlier, self._budget_tokens // 2)
+            work = await _begun(material, known, self._budget_tokens // 2)
             return await self._carry_out(attempt, reply, remembered, work)
 
-    async def _earlier(self, attempt: Attempt, ask: Remembered) -> list[Finding]:
-        """What the review before has found, if it is asked for again."""
+    async def _known(self, attempt: Attempt, ask: Remembered) -> _Known:
+        """What the review before has found counts if it is asked for again."""
+        thread_id = attempt.claim.thread_id
+        no_problems = read_kept({"findings": await self._kept.no_problems(thread_id)})
         if not asks_again(words_of(ask)):
-            return []
-        return read_kept(await self._kept.last_review(attempt.claim.thread_id) or {})
+            return _Known(no_problems=no_problems)
+        earlier = read_kept(await self._kept.last_review(thread_id) or {})
+        return _Known(without(earlier, no_problems), no_problems)
 
     async def _carry_out(
         self, attempt: Attempt, reply: LiveReply, remembered: Sequence[Remembered], work: _Work
@@ -122,7 +141,7 @@ class Reviewing:
             attempt.made = attempt.made or work.heard.prose.strip()
             _log(attempt, work)
         closed = reviewing.close(
-            work.plan, work.heard, link_of=work.material.link_of, earlier=work.earlier
+            work.plan, work.heard, link_of=work.material.link_of, earlier=work.known.earlier
         )
         attempt.made = closed.report
         suggested = await asyncio.to_thread(patch, work.material.files, closed.findings)
@@ -209,9 +228,10 @@ def _ask(attempt: Attempt, remembered: Sequence[Remembered]) -> Remembered:
     raise NothingToReview(texts.REVIEW_OF_NOTHING)
 
 
-async def _begun(material: Material, earlier: Sequence[Finding], budget_tokens: int) -> _Work:
+async def _begun(material: Material, known: _Known, budget_tokens: int) -> _Work:
     """Dividing takes long for large changes, and must not keep others waiting."""
-    return _Work(material, earlier, await asyncio.to_thread(_plan, material, budget_tokens))
+    plan = await asyncio.to_thread(_plan, material, budget_tokens)
+    return _Work(material, known, plan, Heard(no_problems=known.no_problems))
 
 
 def _plan(material: Material, budget_tokens: int) -> Plan:
@@ -258,6 +278,7 @@ def _log(attempt: Attempt, work: _Work) -> None:
         "passes": len(work.answers),
         "findings": len(work.heard.findings),
         "dropped": len(work.heard.dropped),
+        "no_problems": len(work.heard.left_out),
         "faults": ", ".join(faults),
     }
     log.info("reviewed", extra=attempt.ids | counts)

@@ -25,6 +25,8 @@ SUGGEST_PATCH = "suggest_patch"
 SUGGEST_PATCH_LABEL = "Suggest patch"
 EXPLAIN = "explain"
 EXPLAIN_LABEL = "Explain"
+NOT_A_PROBLEM = "not_a_problem"
+NOT_A_PROBLEM_LABEL = "Not a problem"
 STOP = "stop"
 STOP_LABEL = "Stop"
 
@@ -115,6 +117,8 @@ REVIEW_NOT_CERTAIN = "I can't verify this from what I was shown."
 REVIEW_SUGGESTED = "Suggested:"
 REVIEW_FIXED = "Fixed since the review before:"
 REVIEW_LEFT_OUT = "{count} less important left out."
+REVIEW_SMALLER = "smaller remark"
+REVIEW_NO_PROBLEM = "{count} left out: not a problem here, as somebody has said."
 REVIEW_IN_WORDS = "Kimi did not write this as findings with places, so it is shown as it came:"
 REVIEW_ALSO = "Kimi also wrote:"
 REVIEW_LOCKS = "Look at the lock files yourself: {remarks}."
@@ -128,6 +132,9 @@ REVIEW_OF_NOTHING = (
 )
 PATCH = "What is suggested above, as a patch for `git apply`. Look at it before you apply it."
 REVIEW_GONE = "I have not kept the review that this is about. Ask me to review it again."
+NOTED_NO_PROBLEM = (
+    "Noted: finding {number} is not a problem here. I won't bring it up again in this thread."
+)
 PATCH_GONE = "I have not kept the patch for this review. Ask me to review it again."
 POST_REVIEW_TITLE = "Post this review?"
 POST_REVIEW_CONFIRM = (

@@ -43,19 +43,20 @@ class Kind(StrEnum):
     REVIEW_MESSAGE = "review_message"
     PATCH = "patch"
     EXPLAIN = "explain"
+    NOT_A_PROBLEM = "not_a_problem"
 
 
 REVIEWS = frozenset({Kind.REVIEW, Kind.REVIEW_MESSAGE})
 """Code is to be reviewed: with words to us, or by the menu of a message."""
 
+ON_REVIEWS = frozenset({Kind.PATCH, Kind.EXPLAIN, Kind.NOT_A_PROBLEM})
+"""About what a review has found."""
+
 FOR_THE_MODEL = frozenset(
-    {Kind.ASK, Kind.SUMMARISE, Kind.ABOUT, Kind.CONTINUE, Kind.PATCH, Kind.EXPLAIN, *REVIEWS}
+    {Kind.ASK, Kind.SUMMARISE, Kind.ABOUT, Kind.CONTINUE, *ON_REVIEWS, *REVIEWS}
 )
 """What these are about is read by the model; the others are between people and the bot itself."""
 
-
-ON_REVIEWS = frozenset({Kind.PATCH, Kind.EXPLAIN})
-"""About what a review has found."""
 
 CHOSEN = frozenset({Kind.ABOUT, Kind.REVIEW_MESSAGE})
 """Asked by the menu of a message, long after it was said, as are all that were pressed below a

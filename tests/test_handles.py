@@ -41,17 +41,19 @@ def review(*titles: str) -> Answer:
 
 
 def test_a_review_offers_each_of_its_findings_by_number_and_title() -> None:
-    [menu] = below_review(review("`pop` changes\n`rows`", "x" * 51), "turn-1")
+    explain, no_problem = below_review(review("`pop` changes\n`rows`", "x" * 51), "turn-1")
 
     second = f"2 · {'x' * (TITLE_CHARACTERS - 1)}…"
     choices = (("1 · pop changes rows", "turn-1:1"), (second, "turn-1:2"))
-    assert menu == Menu(texts.EXPLAIN, "Explain…", choices)
+    assert explain == Menu(texts.EXPLAIN, "Explain…", choices)
+    assert no_problem == Menu(texts.NOT_A_PROBLEM, "Not a problem…", choices)
 
 
 def test_where_there_is_nothing_to_choose_a_button_does() -> None:
-    [button] = below_review(review("One"), "turn-1")
-
-    assert button == Button(texts.EXPLAIN, "Explain", "turn-1:1")
+    assert list(below_review(review("One"), "turn-1")) == [
+        Button(texts.EXPLAIN, "Explain", "turn-1:1"),
+        Button(texts.NOT_A_PROBLEM, "Not a problem", "turn-1:1"),
+    ]
 
 
 def test_a_review_without_findings_offers_nothing() -> None:

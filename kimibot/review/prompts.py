@@ -27,7 +27,8 @@ class Subject:
     """What is known of a change beside its code: who asks for what, and what others have said.
 
     `rules` are the team's, as they stand before the change; `comments` are those that are already
-    on it. `earlier` is what a review before this one has found.
+    on it. `earlier` is what a review before this one has found, and `no_problems` what people have
+    said is none.
     """
 
     words: str = ""
@@ -36,10 +37,12 @@ class Subject:
     rules: str = ""
     comments: str = ""
     earlier: str = ""
+    no_problems: str = ""
 
     @property
     def texts(self) -> tuple[str, ...]:
-        return (self.words, self.title, self.description, self.rules, self.comments, self.earlier)
+        said = (self.words, self.title, self.description, self.rules, self.comments)
+        return (*said, self.earlier, self.no_problems)
 
 
 def instructions() -> str:
@@ -94,6 +97,7 @@ def _named(subject: Subject) -> dict[str, str]:
         "DESCRIPTION": subject.description,
         "COMMENTS SO FAR": subject.comments,
         "EARLIER FINDINGS": subject.earlier,
+        "NO PROBLEMS HERE": subject.no_problems,
         "ASKED": subject.words,
     }
     return {name: _shortened(text) for name, text in named.items() if text.strip()}

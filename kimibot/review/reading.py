@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from kimibot.review.findings import Dropped, Finding
+from kimibot.review.findings import Dropped, Finding, are_alike
 from kimibot.review.object_lines import ObjectLines, Piece
 from kimibot.review.said import read_finding, read_judgement, read_verdict
 from kimibot.review.verifying import Evidence, verify
@@ -16,7 +17,8 @@ class Heard:
     """What has come of a review so far; `prose` is all that was no finding, as it was written.
 
     `judged` says of findings of an earlier review, by their numbers, whether they are fixed: where
-    one pass says that one is not, that counts.
+    one pass says that one is not, that counts. What is like one of the `no_problems` is no finding:
+    which of them came up is in `left_out`.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -24,6 +26,8 @@ class Heard:
     verdicts: list[str] = field(default_factory=list)
     judged: dict[int, bool] = field(default_factory=dict)
     prose: str = ""
+    no_problems: Sequence[Finding] = ()
+    left_out: set[int] = field(default_factory=set)
 
 
 class ReviewReading:
@@ -64,7 +68,9 @@ class ReviewReading:
         self.heard.prose = f"{self.heard.prose}{line}\n" if self.heard.prose or line.strip() else ""
 
     def _judge(self, judged: Finding | Dropped) -> None:
-        if isinstance(judged, Finding):
-            self.heard.findings.append(judged)
-        else:
+        if isinstance(judged, Dropped):
             self.heard.dropped.append(judged)
+        elif alike := [n for n, one in enumerate(self.heard.no_problems) if are_alike(one, judged)]:
+            self.heard.left_out.add(alike[0])
+        else:
+            self.heard.findings.append(judged)

@@ -48,7 +48,8 @@ class Review:
     """What a finished review says.
 
     `prose` is what Kimi wrote that was no finding, `missing_files` how many files could not be had,
-    and `fixed` what an earlier review has found and this one not any more.
+    `fixed` what an earlier review has found and this one not any more, and `no_problems` how many
+    findings are not shown because people here have said that they are none.
     """
 
     chosen: Chosen
@@ -57,6 +58,7 @@ class Review:
     prose: str = ""
     missing_files: int = 0
     fixed: Sequence[Finding] = ()
+    no_problems: int = 0
 
 
 def reading(files: Sequence[FileDiff], part: int, of: int) -> str:
@@ -78,17 +80,18 @@ def finished(review: Review, link_of: LinkOf = no_link) -> str:
     return "\n\n".join(
         [
             f"**{headline(review)}**",
-            covered(review.coverage, review.missing_files),
+            covered(review.coverage, review.missing_files, review.chosen.below_floor),
             *[_finding(number, one, link_of) for number, one in enumerate(findings, 1)],
-            *_left_out(review.chosen),
+            *_left_out(review),
             *_fixed(review.fixed),
             *_prose(review),
         ]
     )
 
 
-def covered(coverage: Sequence[Coverage], missing_files: int = 0) -> str:
-    """How much was read, and of the rest each file or at least how many, with the reason."""
+def covered(coverage: Sequence[Coverage], missing_files: int = 0, smaller: int = 0) -> str:
+    """How much was read, and of the rest each file or at least how many, with the reason; and how
+    many `smaller` things were found that are not worth their place."""
     read = [one for one in coverage if one.look is not Look.SKIPPED]
     hunks, read_hunks = (sum(getattr(one, name) for one in coverage) for name in _COUNTS)
     line = f"Read {len(read)} of {_counted(len(coverage) + missing_files, 'file')}"
@@ -107,6 +110,7 @@ def covered(coverage: Sequence[Coverage], missing_files: int = 0) -> str:
         in_part and f"In part: {in_part}",
         not_read and f"Not read: {not_read}",
         missing,
+        f"{_counted(smaller, texts.REVIEW_SMALLER)} left out" if smaller else "",
     ]
     told = ". ".join(filter(None, sentences)) + "."
     return "\n".join([told, *_locks([one.file for one in coverage], missing_files)])
@@ -158,9 +162,13 @@ def _place(finding: Finding, link_of: LinkOf) -> str:
     return f"{shown} (removed)" if anchor.side is Side.OLD else shown
 
 
-def _left_out(chosen: Chosen) -> list[str]:
-    count = chosen.beyond_most
-    return [texts.REVIEW_LEFT_OUT.format(count=count)] if count else []
+def _left_out(review: Review) -> list[str]:
+    beyond, no_problems = review.chosen.beyond_most, review.no_problems
+    count = _counted(no_problems, "finding")
+    return [
+        *([texts.REVIEW_LEFT_OUT.format(count=beyond)] if beyond else []),
+        *([texts.REVIEW_NO_PROBLEM.format(count=count)] if no_problems else []),
+    ]
 
 
 def _fixed(fixed: Sequence[Finding]) -> list[str]:

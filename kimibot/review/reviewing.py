@@ -123,10 +123,11 @@ def close(
         prose=heard.prose,
         missing_files=made.missing_files,
         fixed=fixed,
+        no_problems=len(heard.left_out),
     )
     return Closed(
         report=finished(review, link_of),
         findings=review.chosen.findings,
         verdict=headline(review),
-        coverage=covered(review.coverage, review.missing_files),
+        coverage=covered(review.coverage, review.missing_files, review.chosen.below_floor),
     )

@@ -56,6 +56,11 @@ def _where_it_stands(finding: Finding, evidence: Evidence) -> Anchor | None:
     return anchor if line is not None and bare(line.text) == bare(finding.quote) else None
 
 
+def without(findings: Sequence[Finding], no_problems: Sequence[Finding]) -> list[Finding]:
+    """Those that are like none of the others."""
+    return [one for one in findings if not any(are_alike(one, other) for other in no_problems)]
+
+
 def listed(earlier: Sequence[Finding]) -> str:
     """The earlier findings for the model to judge."""
     return "\n".join(

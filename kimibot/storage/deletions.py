@@ -6,7 +6,7 @@ from sqlalchemy import Text, bindparam, select, type_coerce, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kimibot.conversation import Deletion, Speaker
-from kimibot.storage import attachments
+from kimibot.storage import attachments, feedback
 from kimibot.storage.columns import database_now
 from kimibot.storage.tables import messages, threads, turns, unless_there
 
@@ -90,6 +90,7 @@ async def empty_message(connection: AsyncConnection, team: str, channel: str, ts
 async def empty_answer(connection: AsyncConnection, turn_id: str) -> None:
     """The answer of a turn: with one of its parts, all of it is gone."""
     await connection.execute(_EMPTY_ANSWER, {"of_turn": turn_id})
+    await feedback.remove_of_turn(connection, turn_id)
 
 
 async def leave_empty(connection: AsyncConnection, thread_id: int, deletion: Deletion) -> None:

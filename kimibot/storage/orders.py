@@ -1,4 +1,4 @@
-"""SQL of what people tell us to do with a thread: leave it alone, or forget it."""
+"""SQL of what people tell us to do with a thread: leave it or a finding alone, or forget it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kimibot.conversation import Speaker
 from kimibot.errors import ClaimLost
+from kimibot.storage import feedback, memory
 from kimibot.storage.tables import (
     attachments,
     is_of_message,
@@ -22,6 +23,7 @@ _IN_OUR_THREAD = update(threads).where(
     threads.c.fence == bindparam("our_fence"),
     threads.c.claim_owner.is_not(None),
 )
+_TOUCH = _IN_OUR_THREAD.values(fence=threads.c.fence)
 _MUTE = _IN_OUR_THREAD.values(muted=bindparam("is_muted"))
 _FORGET_UP_TO = _IN_OUR_THREAD.values(forgotten_ts=bindparam("up_to_ts"))
 _is_open_ask = exists().where(
@@ -74,7 +76,20 @@ async def forget(connection: AsyncConnection, claim: Claim, ts: str) -> int:
     emptied = (await connection.execute(_EMPTY, where)).rowcount
     await connection.execute(_EMPTY_ORDER, where)
     await connection.execute(_REMOVE_FILES, where)
+    await feedback.remove_in_thread(connection, claim.thread_id)
     return emptied
+
+
+async def note_no_problem(
+    connection: AsyncConnection, claim: Claim, turn_id: str | None, number: int
+) -> bool:
+    """Whether the turn has a review with such a finding; ClaimLost when the thread is not ours."""
+    await _write(connection, _TOUCH, claim)
+    review = await memory.review_of(connection, turn_id or "")
+    if turn_id is None or feedback.finding(review, number) is None:
+        return False
+    await feedback.add(connection, claim, turn_id, number)
+    return True
 
 
 async def _write(

@@ -16,6 +16,7 @@ from kimibot.storage import (
     claims,
     deletions,
     expiry,
+    feedback,
     memory,
     orders,
     owners,
@@ -145,6 +146,19 @@ class Store:
         async with self._database.reading() as connection:
             turn_id = await deletions.turn_of_part(connection, thread_id, stops.part_pattern(ts))
             return await memory.review_of(connection, turn_id or "")
+
+    async def no_problems(self, thread_id: int) -> list[Mapping[str, Any]]:
+        """The findings of the thread's reviews of which somebody has said that they are none."""
+        async with self._database.reading() as connection:
+            return await feedback.no_problems(connection, thread_id)
+
+    async def note_no_problem(self, claim: Claim, part_ts: str, number: int) -> bool:
+        """Notes that the asker has said so of a finding, and whether there is one: in the review
+        whose reply has this part. ClaimLost when the thread is not ours."""
+        async with self._database.writing() as connection:
+            pattern = stops.part_pattern(part_ts)
+            turn_id = await deletions.turn_of_part(connection, claim.thread_id, pattern)
+            return await orders.note_no_problem(connection, claim, turn_id, number)
 
     async def mute(self, claim: Claim, *, muted: bool) -> None:
         """Whether the thread's follow-ups are left alone; ClaimLost when it is not ours."""

@@ -176,6 +176,22 @@ attachments = Table(
 )
 """`state` is `waiting` until the file was fetched, then `read`, or why it was not read."""
 
+feedback = Table(
+    "feedback",
+    metadata,
+    Column("team", AnyText, nullable=False),
+    Column("turn_id", Text, ForeignKey("turns.id", ondelete="CASCADE"), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("thread_id", Number, ForeignKey("threads.id", ondelete="CASCADE"), nullable=False),
+    Column("said_by", AnyText, nullable=False),
+    Column("said_at", UtcDateTime, nullable=False),
+    PrimaryKeyConstraint("team", "turn_id", "number"),
+    Index(None, "thread_id"),
+    Index(None, "turn_id"),
+)
+"""That somebody has said that a finding is no problem: the one with this number in the review of
+this turn. What it says stands there alone, and is forgotten there."""
+
 stops = Table(
     "stops",
     metadata,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from kimibot.review.changes import Anchor, FileDiff, Side, Status
 from kimibot.review.diffs import whole
@@ -84,6 +85,22 @@ def test_the_coverage_says_what_was_not_looked_at_and_why() -> None:
         "Read 2 of 11 files (5 of 18 hunks). In part: `b.py` (4 of 9 hunks, the others: too much). "
         "Not read: `web/0/yarn.lock`, `web/1/yarn.lock`, `web/2/yarn.lock`, `web/3/yarn.lock`, "
         "`web/4/yarn.lock` and 3 more (lock file); `a.png` (binary)."
+    )
+
+
+def test_what_was_found_and_is_not_shown_is_counted_for_the_reader() -> None:
+    nits = [
+        replace(DOUBT, severity=Severity.NIT, anchor=BUG.anchor._replace(line=n)) for n in (1, 2)
+    ]
+
+    two = finished(Review(choose([BUG, *nits]), [WHOLE], no_problems=2))
+    one = finished(Review(choose(nits[:1]), [WHOLE], no_problems=1))
+
+    assert "\n\nRead 1 of 1 file. 2 smaller remarks left out.\n\n" in two
+    assert two.endswith("\n\n2 findings left out: not a problem here, as somebody has said.")
+    assert one == (
+        "**No problems found.**\n\nRead 1 of 1 file. 1 smaller remark left out.\n\n"
+        "1 finding left out: not a problem here, as somebody has said."
     )
 
 

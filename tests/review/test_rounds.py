@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 
 import pytest
 
@@ -11,8 +13,8 @@ from kimibot.review.diffs import whole
 from kimibot.review.findings import Finding, State
 from kimibot.review.prompts import Subject
 from kimibot.review.reading import Heard
-from kimibot.review.reviewing import Plan, begin, close, plan
-from kimibot.review.rounds import asks_again, kept, listed, read_kept
+from kimibot.review.reviewing import Plan, begin, close, plan, show
+from kimibot.review.rounds import asks_again, kept, listed, read_kept, without
 from kimibot.review.said import Severity
 
 FIRST = Finding(Anchor("a.py", Side.NEW, 2), Severity.MAJOR, "Reads too far", "", "x = rows[9]")
@@ -76,6 +78,46 @@ def test_the_model_is_told_what_was_found_and_asked_to_judge_it() -> None:
 
     assert '{"earlier": 2, "state": "fixed"}' in system["content"]
     assert "1. a.py: x = rows[9] | Reads too far\n2. a.py: y = 1" in user["content"]
+
+
+def test_what_is_no_problem_here_is_neither_shown_as_it_comes_nor_at_the_end() -> None:
+    made = plan_of(b"import os\nx = rows[9]\ny = 1\n")
+    said = [
+        {"path": "a.py", "line": line, "quote": quote, "title": title, "severity": "major"}
+        for line, quote, title in (
+            (2, "x = rows[9]", "The index is behind the end"),
+            (2, "x = rows[9]", "The index is too large"),
+            (3, "y = 1", "`y` is never used"),
+        )
+    ]
+    heard = Heard(no_problems=(FIRST,))
+    for _ in range(2):
+        reading = begin(made, heard)
+        reading.feed("".join(f"{json.dumps(one)}\n" for one in said))
+        reading.end()
+
+    assert "index" not in show(heard)
+    closed = close(made, heard)
+    assert [one.title for one in closed.findings] == ["`y` is never used"]
+    assert closed.report.endswith(
+        "\n\n1 finding left out: not a problem here, as somebody has said."
+    )
+
+
+def test_the_model_is_told_what_is_no_problem_here() -> None:
+    subject = Subject(no_problems=listed([FIRST]))
+    made = plan([whole("a.py", b"x = rows[9]\n")], subject, context_tokens=9_000)
+
+    text = str(made.passes[0].messages[1]["content"])
+    assert re.search(
+        r"<<<NO PROBLEMS HERE (\w+)\n1\. a\.py: x = rows\[9\] \| Reads too far\n\1 NO PR", text
+    )
+
+
+def test_what_is_no_problem_is_not_looked_for_again() -> None:
+    other = replace(SECOND, quote="z = 3", title="Another")
+
+    assert without([FIRST, SECOND, other], [replace(SECOND, title="Short")]) == [FIRST, other]
 
 
 def test_what_is_stored_is_what_was_found() -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
 from sqlalchemy import text
 
 from kimibot.conversation import Deletion
+from kimibot.errors import ClaimLost
 from kimibot.storage import Database, Store
 from kimibot.storage.stop_store import StopStore
-from kimibot.turns import Kind
+from kimibot.turns import Claim, Kind
 from tests.storage.said import NOW, THREAD, answered, ask, claimed, keep, says, ts
 
 STEPS = (
@@ -78,3 +81,88 @@ async def test_what_was_found_goes_with_the_reply(store: Store, database: Databa
 
     assert await store.last_review(thread_id) is None
     assert await steps_kept(database) == []
+
+
+async def order(store: Store, number: int, kind: Kind) -> Claim:
+    """The claim on the thread for a word."""
+    accepted = await store.accept(says(number), is_ask=True, kind=kind, now=NOW)
+    assert accepted is not None
+    return await claimed(store, accepted.thread_id)
+
+
+async def rows_of_feedback(database: Database) -> list[Any]:
+    async with database.reading() as connection:
+        return list(await connection.execute(text("SELECT number, said_by FROM feedback")))
+
+
+TWO = {"findings": [{"title": "One"}, {"title": "Two"}], "dropped": 0}
+
+
+async def test_what_is_no_problem_is_noted_once_and_known_by_what_was_found(
+    store: Store, database: Database
+) -> None:
+    thread_id = await review(store, 1, TWO)
+    claim = await order(store, 3, Kind.NOT_A_PROBLEM)
+
+    assert await store.note_no_problem(claim, ts(2), 2)
+    assert await store.note_no_problem(claim, ts(2), 2)
+
+    assert await store.no_problems(thread_id) == [{"title": "Two"}]
+    assert await rows_of_feedback(database) == [(2, "U1")]
+
+
+async def test_only_what_a_review_has_found_can_be_no_problem(
+    store: Store, database: Database
+) -> None:
+    await review(store, 1, TWO)
+    claim = await order(store, 3, Kind.NOT_A_PROBLEM)
+
+    noted = [await store.note_no_problem(claim, ts(2), number) for number in (0, 3, -1)]
+    elsewhere = await store.note_no_problem(claim, ts(1), 1)
+
+    assert [*noted, elsewhere] == [False] * 4
+    assert await rows_of_feedback(database) == []
+
+
+async def test_who_has_lost_the_thread_notes_nothing(store: Store, database: Database) -> None:
+    await review(store, 1, TWO)
+    lost = await order(store, 3, Kind.NOT_A_PROBLEM)
+    await store.release(lost)
+
+    with pytest.raises(ClaimLost):
+        await store.note_no_problem(lost, ts(2), 1)
+    assert await rows_of_feedback(database) == []
+
+
+async def test_what_is_no_problem_is_forgotten_with_the_thread(
+    store: Store, database: Database
+) -> None:
+    thread_id = await review(store, 1, TWO)
+    claim = await order(store, 3, Kind.FORGET)
+    await store.note_no_problem(claim, ts(2), 1)
+
+    await store.forget_thread(claim, ts(3))
+
+    assert await store.no_problems(thread_id) == []
+    assert await rows_of_feedback(database) == []
+
+
+async def test_what_is_no_problem_goes_with_the_review(store: Store, database: Database) -> None:
+    thread_id = await review(store, 1, TWO)
+    claim = await order(store, 3, Kind.NOT_A_PROBLEM)
+    await store.note_no_problem(claim, ts(2), 1)
+
+    await StopStore(database).forget(Deletion(THREAD, ts(2), is_ours=True), is_ask=False)
+
+    assert await store.no_problems(thread_id) == []
+    assert await rows_of_feedback(database) == []
+
+
+async def test_what_is_no_problem_goes_with_an_old_thread(store: Store, database: Database) -> None:
+    await review(store, 1, TWO)
+    claim = await order(store, 3, Kind.NOT_A_PROBLEM)
+    await store.note_no_problem(claim, ts(2), 1)
+    await keep(store, claim, answered(4))
+
+    assert await store.remove_old(datetime.now(UTC) + timedelta(days=1), 10) == 1
+    assert await rows_of_feedback(database) == []

@@ -358,7 +358,7 @@ async def test_a_review_that_reaches_its_limit_says_that_there_may_be_more(tmp_p
 
         assert "`snippet:2`" in body(reply)
         assert note(reply) == texts.REVIEW_CUT
-        assert list(handles(reply)) == [texts.EXPLAIN]
+        assert list(handles(reply)) == [texts.EXPLAIN, texts.NOT_A_PROBLEM]
 
 
 async def test_code_beside_an_address_that_can_not_be_read_is_reviewed_alone(

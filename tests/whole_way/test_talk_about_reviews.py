@@ -77,3 +77,25 @@ async def test_a_single_finding_is_explained_by_a_button(tmp_path: Path) -> None
 
         assert body(explained) == "Callers see a shorter list."
         assert "`pop` changes `rows`" in s.kimi.requests[-1].body["messages"][-1]["content"]
+
+
+async def test_what_is_not_a_problem_is_noted_and_not_brought_up_again(tmp_path: Path) -> None:
+    async with open_scene(tmp_path) as s:
+        root, review = await reviewed(s, finding(), SECOND)
+        value = handles(review)[texts.NOT_A_PROBLEM]["options"][1]["value"]
+        assert await s.slack.click("bo", DEV, review["ts"], texts.NOT_A_PROBLEM, value)
+        [_, noted] = await s.outcome(root, count=2)
+        assert body(noted) == texts.NOTED_NO_PROBLEM.format(number=2)
+        assert len(s.kimi.requests) == 1
+
+        s.kimi.play(finding(), SECOND, VERDICT)
+        await s.ask("review again", thread=root)
+        *_, second = await s.outcome(root, count=3)
+
+        data = str(s.kimi.requests[-1].body["messages"][-1]["content"])
+        assert "1. snippet: return rows[len(rows)] | Reads behind the end" in data
+        assert "1. snippet: def last(rows): | `last` has no default" in data
+        assert "**1. Critical: Reads behind the end**" in body(second)
+        assert "no default" not in body(second)
+        assert body(second).endswith(texts.REVIEW_NO_PROBLEM.format(count="1 finding"))
+        assert await s.slack.complaints() == []
