@@ -36,6 +36,7 @@ from kimibot.handles import below, below_review
 from kimibot.lease import Lease
 from kimibot.live_reply import LiveReply
 from kimibot.own_words import OwnWords
+from kimibot.posting import Posting
 from kimibot.recalling import NothingLeft, Recalling, Rows, Sources
 from kimibot.reply_parts import Posted, Sure
 from kimibot.reviewing import Askers, Kept, Reviewing, cut_short
@@ -46,6 +47,7 @@ from kimibot.turns import (
     REVIEWS,
     Claim,
     Ending,
+    Kind,
     Stop,
     StopCause,
     Turn,
@@ -110,6 +112,7 @@ class Answering:
         daily_tokens: DailyTokens,
         admission: Admission,
         own_words: OwnWords,
+        posting: Posting,
         system_prompt: str,
         limits: Limits,
         shows_reasoning: bool,
@@ -146,6 +149,7 @@ class Answering:
         self._shows_reasoning = shows_reasoning
         self._admission = admission
         self._own_words = own_words
+        self._posting = posting
         self._now = now
 
     async def answer(self, claim: Claim, lease: Lease, signal: StopSignal) -> Ending:
@@ -263,6 +267,8 @@ class Answering:
         elif attempt.turn.kind in ON_REVIEWS:
             if not await self._discussing.attend(attempt, reply):
                 await self._answer(attempt, reply)
+        elif attempt.turn.kind is Kind.POST:
+            await self._posting.post(attempt, reply)
         elif attempt.turn.kind in REVIEWS:
             await self._review(attempt, reply)
         elif attempt.turn.kind in FOR_THE_MODEL:

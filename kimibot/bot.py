@@ -35,6 +35,7 @@ from kimibot.open_part import AsItIs
 from kimibot.ordering import Ordering
 from kimibot.own_words import OwnWords
 from kimibot.pacing import Pacing
+from kimibot.posting import Posting
 from kimibot.reply_parts import Posted, Sure
 from kimibot.retention import Retention
 from kimibot.settings import Settings
@@ -132,6 +133,7 @@ def _answering(settings: Settings, edges: Edges) -> Answering:
         daily_tokens=UsageStore(edges.database),
         admission=Admission(_policy(settings), workspace),
         own_words=OwnWords(edges.store, _help_text(settings)),
+        posting=Posting(edges.github.posting, edges.store, workspace),
         system_prompt=_system_prompt(settings),
         limits=_limits(settings),
         shows_reasoning=settings.show_reasoning == "ask",
@@ -158,6 +160,7 @@ def _app(settings: Settings, edges: Edges, worker: Worker, marks: Marks) -> Asyn
             texts.TRY_AGAIN: buttons.try_again,
             texts.CONTINUE: buttons.go_on,
             texts.SUGGEST_PATCH: buttons.suggest_patch,
+            texts.POST_REVIEW: buttons.post_review,
             texts.SHOW_REASONING: buttons.show_reasoning,
             texts.ANSWER_AGAIN: editing.pressed,
             texts.STOP: stopping.pressed,

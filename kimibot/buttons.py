@@ -87,6 +87,10 @@ class Buttons:
         """Queue a turn that gives the patch of a review. The same as for `go_on`."""
         return await self._follow(turn_id, user, Press(Kind.PATCH))
 
+    async def post_review(self, turn_id: str, user: str) -> bool:
+        """Queue a turn that posts a review to its pull request. The same as for `go_on`."""
+        return await self._follow(turn_id, user, Press(Kind.POST))
+
     async def _follow(self, turn_id: str, user: str, press: Press) -> bool:
         thread = await self._thread_for_asker(turn_id, user)
         if thread is None:

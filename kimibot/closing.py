@@ -89,7 +89,7 @@ class Closing:
     async def apologise(self, attempt: Attempt, reply: LiveReply) -> None:
         """Each asker gets an apology of their own, with a button that they may press."""
         attempt.fail_without(attempt.claim.turns[1:], "too_old")
-        await reply.finish(attempt.text_to_keep, texts.TOO_OLD, _try_again(attempt.turn))
+        await reply.finish(attempt.text_to_keep, texts.TOO_OLD, try_again(attempt.turn))
 
     async def give_up(self, attempt: Attempt, reply: LiveReply) -> None:
         """Whatever ended those who tried might be this very turn: it must not go on for ever.
@@ -99,7 +99,7 @@ class Closing:
         others = attempt.claim.turns[1:]
         attempt.fail_without([t for t in others if not has_failed_too_often(t)], "interrupted")
         note = texts.with_trace(texts.GIVEN_UP, attempt.turn.id)
-        await reply.finish(attempt.text_to_keep, note, _try_again(attempt.turn))
+        await reply.finish(attempt.text_to_keep, note, try_again(attempt.turn))
 
     async def deny(self, attempt: Attempt, reply: LiveReply, denial: Denial) -> None:
         """The day's tokens are used up, or may all be needed by what runs.
@@ -125,7 +125,7 @@ class Closing:
         attempt.fail(error.name, error.trace_id)
         _log_failure(attempt, error)
         note = failures.failure(error, attempt.trace_id)
-        buttons = [_try_again(attempt.turn)] if note.can_retry else []
+        buttons = [try_again(attempt.turn)] if note.can_retry else []
         buttons += _go_on(attempt) if isinstance(error, CutOff | TooSlow) else []
         await reply.finish(attempt.text_to_keep, note.text, *buttons)
 
@@ -139,13 +139,13 @@ class Closing:
         }
         log.warning("github failed", extra=attempt.ids | details)
         passes = isinstance(error, GitHubLimited | GitHubFault | GitHubUnreachable)
-        buttons = [_try_again(attempt.turn)] if passes else []
+        buttons = [try_again(attempt.turn)] if passes else []
         await reply.finish(attempt.text_to_keep, failures.github_failed(error), *buttons)
 
     async def confess(self, attempt: Attempt, reply: LiveReply) -> None:
         attempt.fail("unforeseen", attempt.turn.id)
         note = texts.with_trace(texts.UNFORESEEN, attempt.turn.id)
-        await reply.finish(attempt.text_to_keep, note, _try_again(attempt.turn))
+        await reply.finish(attempt.text_to_keep, note, try_again(attempt.turn))
 
     async def hand_over(self, attempt: Attempt, reply: LiveReply) -> None:
         """We are going down: say so below what there is; the next owner goes on in place."""
@@ -167,7 +167,8 @@ def has_failed_too_often(turn: Turn) -> bool:
     return turn.takeovers >= MOST_TAKEOVERS
 
 
-def _try_again(turn: Turn) -> Button:
+def try_again(turn: Turn) -> Button:
+    """For a turn that has failed."""
     return Button(texts.TRY_AGAIN, texts.TRY_AGAIN_LABEL, turn.id)
 
 

@@ -68,6 +68,8 @@ def _name_as_set(name: str, values: Mapping[str, str]) -> str:
 def _expected(field: FieldInfo, details: ErrorDetails) -> str:
     if details["type"] == "value_error":
         return str(details["ctx"]["error"])
+    if field.annotation is bool:
+        return "should be 1 or 0"
     if field.annotation in (int, int | None, float):
         return _expected_number(field)
     return details["msg"].removeprefix("Input ")

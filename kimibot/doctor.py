@@ -83,6 +83,7 @@ async def _findings(settings: Settings) -> AsyncGenerator[Finding, None]:
             yield finding
     yield await _of_database(settings.database_url.get_secret_value())
     yield await _of_kimi(settings)
+    yield _of_posting(settings)
     yield _of_port(settings.host, settings.port)
 
 
@@ -238,6 +239,21 @@ def _kimi_fix(error: KimiError) -> str:
         errors.Unreachable: "see that this machine reaches KIMI_BASE_URL",
     }
     return fixes.get(type(error), "ask the provider, with the trace id if there is one")
+
+
+def _of_posting(settings: Settings) -> Finding:
+    """GitHub tells of no token what it may write, so it is not asked."""
+    if not settings.github_post:
+        return Finding(State.OK, "posting", "off: reviews stay in Slack")
+    if settings.github_token is None:
+        fix = "set GITHUB_TOKEN to one that may write to pull requests"
+        return Finding(State.WARNING, "posting", "on, but there is no GITHUB_TOKEN", fix)
+    if not settings.github_repos:
+        fix = "set KIMIBOT_GITHUB_REPOS, such as acme/*"
+        return Finding(State.WARNING, "posting", "on, but no repository is named", fix)
+    where = ", ".join(settings.github_repos)
+    words = f"who asked for a review may post it to {where} with GITHUB_TOKEN"
+    return Finding(State.OK, "posting", words)
 
 
 def _of_port(host: str, port: int) -> Finding:

@@ -102,6 +102,7 @@ def _open_github(settings: Settings) -> AbstractAsyncContextManager[GitHub]:
         api_url=settings.github_api_url,
         token=token.get_secret_value() if token else "",
         patterns=settings.github_repos,
+        posts=settings.github_post,
     )
 
 

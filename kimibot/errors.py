@@ -275,6 +275,8 @@ class Unposted(StrEnum):
 class NotPosted(KimibotError):
     """A review was not put on its pull request; where that is UNCLEAR it may still turn up."""
 
+    name = "not_posted"
+
     def __init__(self, why: Unposted) -> None:
         super().__init__(why.value)
         self.why = why

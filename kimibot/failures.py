@@ -22,6 +22,7 @@ from kimibot.errors import (
     ModelNotFound,
     NoFirstEvent,
     NoText,
+    NotPosted,
     NotThere,
     RepositoryRefused,
     RequestRefused,
@@ -29,6 +30,7 @@ from kimibot.errors import (
     TokenRefused,
     TooLarge,
     TooSlow,
+    Unposted,
     Unreachable,
 )
 from kimibot.texts import UNFORESEEN, with_trace
@@ -66,10 +68,27 @@ def github_failed(error: GitHubError) -> str:
     text = _GITHUB_FAILURES.get(type(error), _GITHUB_FAILURES[GitHubFault])
     if isinstance(error, AccessRefused) and error.needed:
         text = text.replace("refused me", f"refused me; it needs: {error.needed}")
-    if isinstance(error, GitHubLimited) and error.retry_after_seconds is not None:
-        minutes = max(1, math.ceil(error.retry_after_seconds / 60))
-        text = text.replace("later", f"in {minutes} min")
+    if isinstance(error, GitHubLimited):
+        text = text.replace("later", _when(error))
     return f"{text} {PASTE_INSTEAD}"
+
+
+def _when(error: GitHubLimited) -> str:
+    if error.retry_after_seconds is None:
+        return "later"
+    return f"in {max(1, math.ceil(error.retry_after_seconds / 60))} min"
+
+
+def not_posted(error: GitHubError | NotPosted) -> Note:
+    """Why a review is not on its pull request, and the way out."""
+    if isinstance(error, NotPosted):
+        return _NOT_POSTED[error.why]
+    text, can_retry = _NOT_POSTED_BY_GITHUB.get(type(error), _NOT_POSTED_BY_GITHUB[GitHubFault])
+    if isinstance(error, AccessRefused) and error.needed:
+        text = text.replace(_WRITE, error.needed)
+    if isinstance(error, GitHubLimited):
+        text = text.replace("later", _when(error))
+    return Note(text, can_retry)
 
 
 def elsewhere(host: str) -> str:
@@ -146,6 +165,66 @@ _GITHUB_FAILURES: dict[type[GitHubError], str] = {
     TooLarge: "This is more than GitHub hands out.",
     GitHubFault: "GitHub had a fault on its side. Please try again.",
     GitHubUnreachable: "GitHub can't be reached right now. Please try again in a minute.",
+}
+
+_WRITE = "write access to pull requests"
+_NOTHING = "so I posted nothing"
+
+_NOT_POSTED: dict[Unposted, Note] = {
+    Unposted.MOVED: Note(
+        "The pull request has newer commits than those that I reviewed, "
+        f"{_NOTHING}. Ask me to review it again.",
+        can_retry=False,
+    ),
+    Unposted.CLOSED: Note(
+        f"The pull request is not open any more, {_NOTHING}. If it is opened again, try again.",
+        can_retry=True,
+    ),
+    Unposted.LOCKED: Note(
+        f"The conversation of the pull request is locked, {_NOTHING}. "
+        "Somebody who may unlock it has to do that; then try again.",
+        can_retry=True,
+    ),
+    Unposted.PENDING: Note(
+        "On GitHub there is a review of this pull request under my name that was begun and never "
+        f"submitted. GitHub takes no second one beside it, {_NOTHING}. The admin of this bot has "
+        "to submit or discard it there; then try again.",
+        can_retry=True,
+    ),
+    Unposted.REFUSED: Note(
+        f"GitHub does not take this review, {_NOTHING}. Please tell the admin of this bot.",
+        can_retry=False,
+    ),
+    Unposted.UNCLEAR: Note(
+        "GitHub did not answer, and I can't find the review there. Please try again: I look for "
+        "it once more before I post it.",
+        can_retry=True,
+    ),
+}
+
+_NOT_POSTED_BY_GITHUB: dict[type[GitHubError], tuple[str, bool]] = {
+    RepositoryRefused: (
+        f"I am not allowed to post to this repository for you, {_NOTHING}. "
+        "The admin of this bot can change that.",
+        True,
+    ),
+    NotThere: (
+        "I can't post there: the pull request is gone, or my GitHub token lacks access to it or "
+        f"{_WRITE}. The admin of this bot can look into that; then try again.",
+        True,
+    ),
+    TokenRefused: (
+        "My GitHub token was not accepted. Please tell the admin of this bot; then try again.",
+        True,
+    ),
+    AccessRefused: (
+        f"GitHub does not let me post there. My token needs: {_WRITE}. "
+        "Please tell the admin of this bot; then try again.",
+        True,
+    ),
+    GitHubLimited: ("GitHub takes nothing more from me for now. Please try again later.", True),
+    GitHubFault: ("GitHub had a fault on its side. Please try again.", True),
+    GitHubUnreachable: ("GitHub can't be reached right now. Please try again in a minute.", True),
 }
 
 _UNREAD: dict[Unread, str] = {

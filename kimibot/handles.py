@@ -7,7 +7,7 @@ from typing import Any
 
 from kimibot import texts
 from kimibot.answers import Answer, reasoning_in
-from kimibot.views import Button, Handle, Menu
+from kimibot.views import Button, Handle, Menu, Question
 
 TITLE_CHARACTERS = 50
 """Of a finding in a menu: all that may be chosen counts to what a message may hold."""
@@ -30,6 +30,8 @@ def below_review(answer: Answer, turn_id: str) -> Iterator[Handle]:
     if findings:
         yield _about_one(texts.EXPLAIN, texts.EXPLAIN_LABEL, findings, turn_id)
         yield _about_one(texts.NOT_A_PROBLEM, texts.NOT_A_PROBLEM_LABEL, findings, turn_id)
+    if answer.review and (pull := answer.review.get("pull")):
+        yield _post_button(turn_id, pull["full_name"], pull["number"])
 
 
 def _about_one(action: str, label: str, findings: Sequence[dict[str, Any]], turn_id: str) -> Handle:
@@ -52,3 +54,14 @@ def _short(title: str) -> str:
 def continue_button(turn_id: str) -> Button:
     """For a reply that ends before the answer does."""
     return Button(texts.CONTINUE, texts.CONTINUE_LABEL, turn_id)
+
+
+def _post_button(turn_id: str, full_name: str, number: int) -> Button:
+    """Others than who is in the thread will see it, so it is asked twice."""
+    question = Question(
+        title=texts.POST_REVIEW_TITLE,
+        text=texts.post_review(full_name, number),
+        yes=texts.POST_REVIEW_YES,
+        no=texts.POST_REVIEW_NO,
+    )
+    return Button(texts.POST_REVIEW, texts.POST_REVIEW_LABEL, turn_id, question)

@@ -20,7 +20,7 @@ from kimibot.gathering import Attached, Gathering, Guests, NothingToReview, Subm
 from kimibot.history import MOST_BYTES
 from kimibot.live_reply import LiveReply
 from kimibot.recalling import Recalling
-from kimibot.review import prompts, reviewing
+from kimibot.review import postable, prompts, reviewing
 from kimibot.review.findings import Finding
 from kimibot.review.material import Material
 from kimibot.review.patching import patch
@@ -145,7 +145,8 @@ class Reviewing:
         )
         attempt.made = closed.report
         suggested = await asyncio.to_thread(patch, work.material.files, closed.findings)
-        return _answer(closed, work, suggested)
+        found = _kept(closed, work, suggested, attempt.turn.id)
+        return _answer(closed, work, found)
 
     async def _remember(
         self, attempt: Attempt, remembered: Sequence[Remembered], work: _Work
@@ -244,7 +245,7 @@ def _plan(material: Material, budget_tokens: int) -> Plan:
     )
 
 
-def _answer(closed: Closed, work: _Work, suggested: str) -> Answer:
+def _answer(closed: Closed, work: _Work, found: Mapping[str, Any]) -> Answer:
     """The report as what the model has said, with what all of its passes have used."""
     answers = work.answers
     last = answers[-1] if answers else Answer("", finish_reason="stop")
@@ -256,7 +257,24 @@ def _answer(closed: Closed, work: _Work, suggested: str) -> Answer:
         completion_id=last.completion_id,
         trace_id=last.trace_id,
         raw={"role": "assistant", "content": closed.report},
-        review=kept(closed.findings, len(work.heard.dropped), suggested),
+        review=found,
+    )
+
+
+def _kept(closed: Closed, work: _Work, suggested: str, run: str) -> dict[str, Any]:
+    """What was found, and where it can be posted if it can: mere prose has no findings for that."""
+    found = kept(closed.findings, len(work.heard.dropped), suggested)
+    pull = work.material.pull
+    if pull is None or not work.plan.passes or (work.heard.prose.strip() and not closed.findings):
+        return found
+    is_cut = any(one.finish_reason == "length" for one in work.answers)
+    return found | postable.kept(
+        pull,
+        work.material.files,
+        closed.findings,
+        run=run,
+        verdict=closed.verdict,
+        coverage=f"{closed.coverage} {texts.REVIEW_CUT}" if is_cut else closed.coverage,
     )
 
 

@@ -67,6 +67,7 @@ class Settings(BaseModel):
     github_repos: Annotated[tuple[str, ...], BeforeValidator(read_patterns)] = Field(
         (), alias="KIMIBOT_GITHUB_REPOS"
     )
+    github_post: bool = Field(False, alias="KIMIBOT_GITHUB_POST")
 
     database_url: SecretStr = Field(SecretStr("sqlite:///kimibot.db"), alias="DATABASE_URL")
     host: str = Field("127.0.0.1", alias="HOST")

@@ -27,6 +27,8 @@ EXPLAIN = "explain"
 EXPLAIN_LABEL = "Explain"
 NOT_A_PROBLEM = "not_a_problem"
 NOT_A_PROBLEM_LABEL = "Not a problem"
+POST_REVIEW = "post_review"
+POST_REVIEW_LABEL = "Post to the pull request"
 STOP = "stop"
 STOP_LABEL = "Stop"
 
@@ -137,18 +139,45 @@ NOTED_NO_PROBLEM = (
 )
 PATCH_GONE = "I have not kept the patch for this review. Ask me to review it again."
 POST_REVIEW_TITLE = "Post this review?"
-POST_REVIEW_CONFIRM = (
-    "It is put on the pull request under my name, for all who can see it there: the verdict, and "
-    "what was found as comments at their lines."
-)
 POST_REVIEW_YES = "Post it"
 POST_REVIEW_NO = "Not now"
-POSTING = "Posting to the pull request…"
 POSTED_BY = "_Reviewed by Kimi, a language model: hold it against the code._"
 POSTED_IN_PART = "_The rest is too long to stand here and was left out._"
-POST_GONE = "I have not kept this review, so I can't post it. Ask me to review it again."
 REVIEW_CUT = "Kimi came to its length limit before it was through: there may be more to find."
 REVIEW_ONE_CHANGE = "I review one pull request at a time, and took the first."
+
+
+def post_review(full_name: str, number: int) -> str:
+    """What is asked before a review is posted."""
+    return (
+        f"It goes to {full_name}#{number} under my name on GitHub, for all who can see it there: "
+        "the verdict, and what I found as comments at their lines."
+    )
+
+
+def posting(elapsed_seconds: float) -> str:
+    """The sign while a review is being posted."""
+    return _reading("Posting to the pull request…", elapsed_seconds)
+
+
+def posted(link: str, *, at_lines: int, in_text: int) -> str:
+    """What has been posted, and how much of it stands where."""
+    places = [f"{_comments(at_lines)} at the lines"] if at_lines else []
+    places += [f"{_findings(in_text)} in its text"] if in_text else []
+    return f"Posted to {link}{': ' if places else ''}{', '.join(places)}."
+
+
+def posted_already(link: str) -> str:
+    """Said when the review was there before."""
+    return f"This review is on {link} already, so I posted nothing more."
+
+
+def _comments(count: int) -> str:
+    return "1 comment" if count == 1 else f"{count} comments"
+
+
+def _findings(count: int) -> str:
+    return "1 finding" if count == 1 else f"{count} findings"
 
 
 def reasoning_left_out(characters: int) -> str:

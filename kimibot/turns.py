@@ -44,6 +44,7 @@ class Kind(StrEnum):
     PATCH = "patch"
     EXPLAIN = "explain"
     NOT_A_PROBLEM = "not_a_problem"
+    POST = "post"
 
 
 REVIEWS = frozenset({Kind.REVIEW, Kind.REVIEW_MESSAGE})

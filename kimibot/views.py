@@ -63,12 +63,24 @@ class Folded:
 
 
 @dataclass(frozen=True, slots=True)
+class Question:
+    """What somebody is asked who has pressed a button, before that counts; `yes` and `no` are what
+    can be answered."""
+
+    title: str
+    text: str
+    yes: str
+    no: str
+
+
+@dataclass(frozen=True, slots=True)
 class Button:
     """Something to press below a reply; `value` comes back with the press."""
 
     action: str
     label: str
     value: str
+    question: Question | None = None
 
 
 @dataclass(frozen=True, slots=True)

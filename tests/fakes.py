@@ -15,9 +15,11 @@ from kimibot.errors import (
     FileUnread,
     GitHubError,
     MessageGone,
+    NotPosted,
     NotThere,
     SlackError,
 )
+from kimibot.review import postable
 from kimibot.review.addresses import Address
 from kimibot.review.material import Material
 from kimibot.turns import Claim, Used
@@ -168,6 +170,24 @@ class Submissions:
         if isinstance(self.found, GitHubError):
             raise self.found
         return self.found
+
+
+@dataclass
+class PullRequests:
+    """Where reviews are posted, or why one is not."""
+
+    fault: GitHubError | NotPosted | None = None
+    posted: list[tuple[postable.Postable, bool]] = field(default_factory=list)
+
+    async def post(
+        self, review: postable.Postable, *, is_guest: bool, sure: Callable[[], Awaitable[None]]
+    ) -> postable.Posted:
+        if self.fault is not None:
+            raise self.fault
+        await sure()
+        self.posted.append((review, is_guest))
+        url = "https://github.com/acme/shop/pull/7#pullrequestreview-1"
+        return postable.Posted(review.full_name, review.number, url, at_lines=1)
 
 
 @dataclass(frozen=True)

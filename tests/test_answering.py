@@ -46,6 +46,7 @@ from kimibot.lease import Lease
 from kimibot.live_reply import LiveReply
 from kimibot.own_words import OwnWords
 from kimibot.pacing import Pacing
+from kimibot.posting import Posting
 from kimibot.reply_parts import Sure
 from kimibot.stop_signal import StopSignal
 from kimibot.turns import Claim, Ending, Kind, Outcome, Turn
@@ -56,6 +57,7 @@ from tests.fakes import (
     DailyTokens,
     Files,
     Posted,
+    PullRequests,
     SplitEvery,
     Submissions,
     sign,
@@ -263,6 +265,7 @@ class Stage:
             daily_tokens=self.daily_tokens,
             admission=Admission(self.policy, self.workspace),
             own_words=OwnWords(self.orders, "I can help."),
+            posting=Posting(PullRequests(), self.memory, self.workspace),
             system_prompt="Be kind.",
             limits=Limits(2000, max_ask_age_seconds=1800, daily=self.daily_limits),
             shows_reasoning=self.shows_reasoning,

@@ -71,6 +71,7 @@ async def test_a_good_installation_has_no_trouble(examine: Examine, tmp_path: Pa
         "events": State.NOTE,
         "database": State.OK,
         "kimi-k3 at custom": State.OK,
+        "posting": State.OK,
         "port": State.OK,
     }
     assert os.listdir(tmp_path) == [], "it only looks"
@@ -209,3 +210,35 @@ async def test_a_misspelt_setting_is_pointed_out(examine: Examine) -> None:
 
     assert settings.state is State.WARNING
     assert "did you mean KIMI_MODEL?" in settings.words
+
+
+@pytest.mark.parametrize(
+    ("changes", "state", "words"),
+    [
+        ({}, State.OK, "off"),
+        ({"KIMIBOT_GITHUB_POST": "1"}, State.WARNING, "no GITHUB_TOKEN"),
+        (
+            {"KIMIBOT_GITHUB_POST": "1", "GITHUB_TOKEN": "fake-token"},
+            State.WARNING,
+            "no repository is named",
+        ),
+        (
+            {
+                "KIMIBOT_GITHUB_POST": "1",
+                "GITHUB_TOKEN": "fake-token",
+                "KIMIBOT_GITHUB_REPOS": "acme/* other/shop",
+            },
+            State.OK,
+            "post it to acme/*, other/shop",
+        ),
+    ],
+)
+async def test_it_says_what_becomes_of_reviews_that_are_to_be_posted(
+    changes: dict[str, str], state: State, words: str, examine: Examine
+) -> None:
+    finding = (await examine(**changes))["posting"]
+
+    assert finding.state is state
+    assert words in finding.words
+    assert bool(finding.fix) == (state is State.WARNING)
+    assert "fake-token" not in str(finding)

@@ -59,3 +59,19 @@ def test_where_there_is_nothing_to_choose_a_button_does() -> None:
 def test_a_review_without_findings_offers_nothing() -> None:
     assert list(below_review(review(), "turn-1")) == []
     assert list(below_review(Answer("", review=None), "turn-1")) == []
+
+
+def test_a_review_of_a_pull_request_is_posted_only_after_a_question_that_slack_takes() -> None:
+    """https://docs.slack.dev/reference/block-kit/composition-objects/confirmation-dialog-object"""
+    name = f"{'o' * 39}/{'r' * 100}"
+    pull = {"full_name": name, "number": 2**31}
+    answer = Answer("", review={"findings": [], "patch": "", "pull": pull})
+    [post] = below_review(answer, "turn-1")
+
+    assert isinstance(post, Button)
+    assert (post.action, post.value) == (texts.POST_REVIEW, "turn-1")
+    assert post.question is not None
+    assert len(post.question.title) <= 100
+    assert len(post.question.text) <= 300
+    assert max(len(post.question.yes), len(post.question.no)) <= 30
+    assert name in post.question.text

@@ -69,6 +69,7 @@ def test_everything_that_is_missing_is_named_at_once() -> None:
             "lots",
             "KIMIBOT_DAILY_TOKENS_PER_PERSON should be a whole number from 1 to 1000000000000",
         ),
+        ("KIMIBOT_GITHUB_POST", "maybe", "KIMIBOT_GITHUB_POST should be 1 or 0"),
         ("KIMI_IDLE_TIMEOUT", "nan", f"KIMI_IDLE_TIMEOUT should be {SECONDS}"),
         ("KIMI_IDLE_TIMEOUT", "0", f"KIMI_IDLE_TIMEOUT should be {SECONDS}"),
         ("KIMI_IDLE_TIMEOUT", "5m", f"KIMI_IDLE_TIMEOUT should be {SECONDS}"),
@@ -241,6 +242,11 @@ def test_words_are_understood_in_any_case() -> None:
     assert settings.log_level == "DEBUG"
     assert settings.log_format == "json"
     assert settings.kimi_base_url == "https://api.moonshot.ai/v1"
+
+
+@pytest.mark.parametrize(("value", "is_on"), [("1", True), ("0", False), ("", False), ("On", True)])
+def test_reviews_are_posted_only_where_that_is_switched_on(value: str, is_on: bool) -> None:
+    assert load(KIMIBOT_GITHUB_POST=value).github_post is is_on
 
 
 def test_the_process_environment_wins_over_the_file(tmp_path: Path) -> None:

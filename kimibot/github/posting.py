@@ -25,7 +25,7 @@ from kimibot.github.access import Access
 from kimibot.github.drafting import Draft, drafted, in_one_text, marker
 from kimibot.github.facts import COMMENTS, REVIEWS, Author, PullShape, ReviewShape, as_faults
 from kimibot.github.fetching import Fetching, RepositoryMoved, Sleep
-from kimibot.review.postable import Postable
+from kimibot.review.postable import Postable, Posted
 
 LOOK_AGAIN_SECONDS = (1.0, 4.0, 6.0)
 """GitHub ends a request after 10 s: a review that is not there then never will be."""
@@ -41,19 +41,6 @@ Sure = Callable[[], Awaitable[None]]
 """Returns once nobody else may be at the same work."""
 
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True, slots=True)
-class Posted:
-    """A review that is on its pull request. `is_new` says that it was not there before, `at_lines`
-    and `in_text` how much of what was found stands where."""
-
-    full_name: str
-    number: int
-    url: str
-    is_new: bool = True
-    at_lines: int = 0
-    in_text: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,19 @@ class Postable:
     remarks: tuple[Remark, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """A review that is on its pull request. `is_new` says that it was not there before, `at_lines`
+    and `in_text` how much of what was found stands where."""
+
+    full_name: str
+    number: int
+    url: str
+    is_new: bool = True
+    at_lines: int = 0
+    in_text: int = 0
+
+
 def kept(
     pull: PullRequest,
     files: Sequence[FileDiff],

@@ -14,7 +14,7 @@ from kimibot.slack.inline import BREAK
 from kimibot.slack.long_code import without_our_lines
 from kimibot.slack.markdown import notification, unescape
 from kimibot.slack.web_api import WebApi
-from kimibot.views import Button, Handle, Menu, Style, View
+from kimibot.views import Button, Handle, Menu, Question, Style, View
 
 log = logging.getLogger(__name__)
 
@@ -193,11 +193,26 @@ def _element(handle: Handle) -> dict[str, Any]:
                 for label, value in handle.choices[:_MOST_OPTIONS]
             ],
         }
-    return {
+    return _button(handle)
+
+
+def _button(button: Button) -> dict[str, Any]:
+    element: dict[str, Any] = {
         "type": "button",
-        "text": _plain_text(handle.label),
-        "action_id": handle.action,
-        "value": handle.value,
+        "text": _plain_text(button.label),
+        "action_id": button.action,
+        "value": button.value,
+    }
+    return element | ({"confirm": _confirm(button.question)} if button.question else {})
+
+
+def _confirm(question: Question) -> dict[str, Any]:
+    """https://docs.slack.dev/reference/block-kit/composition-objects/confirmation-dialog-object"""
+    return {
+        "title": _plain_text(question.title),
+        "text": _plain_text(question.text),
+        "confirm": _plain_text(question.yes),
+        "deny": _plain_text(question.no),
     }
 
 

@@ -23,13 +23,12 @@ from kimibot.errors import (
 )
 from kimibot.github.client import GitHub, open_github
 from kimibot.github.drafting import drafted, in_one_text, marker
-from kimibot.github.posting import Posted
 from kimibot.github.submitting import Submissions
 from kimibot.review import postable
 from kimibot.review.addresses import Address
 from kimibot.review.changes import Anchor, PullRequest, Side
 from kimibot.review.findings import Finding
-from kimibot.review.postable import Postable
+from kimibot.review.postable import Postable, Posted
 from kimibot.review.rounds import kept
 from kimibot.review.said import Severity
 from kimibot.sandbox.github import (

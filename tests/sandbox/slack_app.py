@@ -121,5 +121,14 @@ def menu(action_id: str, *options: tuple[str, str], placeholder: str = "Chooseâ€
     }
 
 
+def asking_back(
+    title: str = "Sure?", text: str = "It is seen.", confirm: str = "Yes", deny: str = "No"
+) -> dict[str, Any]:
+    """A button that asks before the press counts."""
+    texts = {"title": title, "text": text, "confirm": confirm, "deny": deny}
+    plain = {name: {"type": "plain_text", "text": said} for name, said in texts.items()}
+    return button("a") | {"confirm": plain}
+
+
 def actions(*elements: dict[str, Any]) -> dict[str, Any]:
     return {"type": "actions", "elements": list(elements)}

@@ -15,8 +15,10 @@ from kimibot.sandbox.github import (
     LocalGitHub,
     LocalPull,
     LocalRepository,
+    Order,
     local_github,
 )
+from kimibot.sandbox.github.reviewing import OUR_LOGIN
 from tests.review.repositories import judge, versions
 
 OLD = {"a.py": b"".join(b"line %d\n" % n for n in range(60)), "é b/c.py": b"1\n", "gone": b"x\n"}
@@ -117,3 +119,85 @@ async def test_an_older_commit_is_not_reviewed(client: httpx.AsyncClient) -> Non
     answer = await client.post("/repos/acme/shop/pulls/1/reviews", json=asked)
 
     assert answer.status_code == 422
+
+
+def of(github: LocalGitHub) -> LocalPull:
+    return github.repositories["acme/shop"].pulls[1]
+
+
+async def test_the_author_alone_sees_a_review_that_waits_and_can_send_no_other(
+    client: httpx.AsyncClient, github: LocalGitHub
+) -> None:
+    waiting = await client.post("/repos/acme/shop/pulls/1/reviews", json={"body": "half"})
+    refused = await review(client)
+    mine = (await client.get("/repos/acme/shop/pulls/1/reviews")).json()
+    async with httpx.AsyncClient(base_url=github.api_url) as stranger:
+        others = (await stranger.get("/repos/acme/shop/pulls/1/reviews")).json()
+
+    assert waiting.json()["state"] == "PENDING"
+    assert "submitted_at" not in waiting.json()
+    assert refused.json()["errors"] == ["User can only have one pending review per pull request"]
+    assert ([one["body"] for one in mine], others) == (["half"], [])
+
+
+async def test_the_text_of_a_review_can_stay_behind_when_its_comments_are_refused(
+    client: httpx.AsyncClient, github: LocalGitHub
+) -> None:
+    of(github).keeps_refused_text = True
+    refused = await review(client, line=1)
+    [left] = (await client.get("/repos/acme/shop/pulls/1/reviews")).json()
+    path = f"/repos/acme/shop/pulls/1/reviews/{left['id']}"
+    await client.put(path, json={"body": "All of it"})
+
+    assert refused.status_code == 422
+    assert (await client.get(f"{path}/comments")).json() == []
+    assert of(github).reviews[0]["body"] == "All of it"
+
+
+async def test_it_says_whose_a_token_is_but_not_for_an_app(
+    client: httpx.AsyncClient, github: LocalGitHub
+) -> None:
+    told = await client.get("/user")
+    github.login = ""
+    of_app = await client.get("/user")
+
+    assert told.json() == {"login": OUR_LOGIN}
+    assert of_app.status_code == 403
+
+
+async def test_a_locked_conversation_and_a_token_that_only_reads_refuse_reviews(
+    client: httpx.AsyncClient, github: LocalGitHub
+) -> None:
+    of(github).is_locked = True
+    locked = await review(client)
+    github.may_not_write = True
+    not_allowed = await review(client)
+
+    assert (await client.get("/repos/acme/shop/pulls/1")).json()["locked"]
+    assert "locked" in locked.json()["message"]
+    assert not_allowed.headers["x-accepted-github-permissions"] == "pull_requests=write"
+    assert of(github).reviews == []
+
+
+async def test_what_is_written_to_a_repository_that_has_moved_keeps_its_method(
+    client: httpx.AsyncClient, github: LocalGitHub
+) -> None:
+    github.repositories["acme/shop"].moved_from = "acme/old"
+    sent = await client.post("/repos/acme/old/pulls/1/reviews", json={"event": "COMMENT"})
+    read = await client.get("/repos/acme/old/pulls/1")
+
+    assert (sent.status_code, read.status_code) == (307, 301)
+
+
+@pytest.mark.parametrize("status", [502, 0])
+async def test_an_answer_can_be_lost_after_the_review_was_taken(
+    status: int, client: httpx.AsyncClient, github: LocalGitHub
+) -> None:
+    github.orders.append(Order("reviews", status, method="POST", is_late=True))
+    if status:
+        assert (await review(client)).status_code == 502
+    else:
+        with pytest.raises(httpx.RemoteProtocolError):
+            await review(client)
+
+    assert len(of(github).reviews) == 1

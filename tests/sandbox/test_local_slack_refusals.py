@@ -12,6 +12,7 @@ from kimibot.sandbox.slack import APP_TOKEN
 from tests.sandbox.slack_app import (
     DEV,
     actions,
+    asking_back,
     button,
     markdown,
     menu,
@@ -54,6 +55,11 @@ EMPTY_CELL = {"type": "table", "rows": [[{"type": "raw_text", "text": ""}]]}
         ({"blocks": [actions(button("a", value="v" * 2_001))]}, "invalid_blocks"),
         ({"blocks": [actions(*(button(f"a{n}") for n in range(26)))]}, "invalid_blocks"),
         ({"blocks": [actions(button("a"), button("a"))]}, "invalid_blocks"),
+        ({"blocks": [actions(button("a") | {"confirm": "sure?"})]}, "invalid_blocks"),
+        ({"blocks": [actions(asking_back(title="t" * 101))]}, "invalid_blocks"),
+        ({"blocks": [actions(asking_back(text="t" * 301))]}, "invalid_blocks"),
+        ({"blocks": [actions(asking_back(confirm="t" * 31))]}, "invalid_blocks"),
+        ({"blocks": [actions(asking_back(deny=""))]}, "invalid_blocks"),
         ({"blocks": [actions()]}, "invalid_blocks"),
         ({"blocks": [actions(menu("m"))]}, "invalid_blocks"),
         ({"blocks": [actions(menu("m", *[("a", "1")] * 101))]}, "invalid_blocks"),
@@ -104,6 +110,7 @@ async def test_a_post_that_slack_refuses_is_refused(arguments: dict[str, Any], c
         [section("s" * 3_000)],
         [actions(*(button(f"a{n}", "t" * 75, "v" * 2_000) for n in range(25)))],
         [actions(menu("m" * 255, *[("t" * 75, "v" * 150)] * 100, placeholder="p" * 150))],
+        [actions(asking_back("t" * 100, "t" * 300, "t" * 30, "t" * 30))],
         [markdown("m" * 11_000), section("s" * 2_199)],
     ],
 )

@@ -203,6 +203,22 @@ def _button_faults(button: BlockFields, where: str) -> Iterator[str]:
         ("action_id", limits.ACTION_ID_CHARS),
     ):
         yield from _length_faults(button, name, most, where)
+    if "confirm" in button:
+        yield from _confirm_faults(button["confirm"], f"{where}/confirm")
+
+
+def _confirm_faults(confirm: Any, where: str) -> Iterator[str]:
+    """All four texts are required, and plain."""
+    if not isinstance(confirm, dict):
+        yield _fault("must provide an object", where)
+        return
+    for name, most in (
+        ("title", limits.CONFIRM_TITLE_CHARS),
+        ("text", limits.CONFIRM_TEXT_CHARS),
+        ("confirm", limits.CONFIRM_ANSWER_CHARS),
+        ("deny", limits.CONFIRM_ANSWER_CHARS),
+    ):
+        yield from _plain_text_faults(confirm.get(name), most, f"{where}/{name}")
 
 
 def _table_faults(block: BlockFields, where: str) -> Iterator[str]:

@@ -42,6 +42,11 @@ CONTEXT_ELEMENTS = 10
 CONTEXT_ACTIONS_ELEMENTS = 5
 """https://docs.slack.dev/reference/block-kit/blocks/context-actions-block"""
 
+CONFIRM_TITLE_CHARS = 100
+CONFIRM_TEXT_CHARS = 300
+CONFIRM_ANSWER_CHARS = 30
+"""https://docs.slack.dev/reference/block-kit/composition-objects/confirmation-dialog-object"""
+
 BUTTON_TEXT_CHARS = 75
 BUTTON_VALUE_CHARS = 2_000
 BUTTON_URL_CHARS = 3_000

@@ -1,0 +1,87 @@
+"""Puts a review that was shown in a thread on its pull request, and says what has become of it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol
+
+from kimibot import failures, texts
+from kimibot.attempt import Attempt
+from kimibot.closing import try_again
+from kimibot.errors import GitHubError, NotPosted
+from kimibot.live_reply import LiveReply
+from kimibot.review import postable
+from kimibot.review.postable import Postable, Posted
+
+log = logging.getLogger(__name__)
+
+
+class PullRequests(Protocol):
+    """GitHub, as far as it is written to."""
+
+    async def post(
+        self, review: Postable, *, is_guest: bool, sure: Callable[[], Awaitable[None]]
+    ) -> Posted:
+        """Puts a review there, or finds that it is there. It is there once, however often and by
+        whomever this is called; `sure` returns once nobody else may be at it. Raises GitHubError
+        and NotPosted."""
+
+
+class Reviews(Protocol):
+    """What our rows hold of reviews. Raises DatabaseUnavailable."""
+
+    async def review_of_part(self, thread_id: int, ts: str) -> Mapping[str, Any] | None: ...
+
+
+class Guests(Protocol):
+    """Who is from elsewhere. Never fails."""
+
+    async def is_external(self, person: str, team: str) -> bool: ...
+
+
+class Posting:
+    """Nothing of it is a word of the model's to this thread, so none is kept as one."""
+
+    def __init__(self, pulls: PullRequests, reviews: Reviews, guests: Guests) -> None:
+        self._pulls = pulls
+        self._reviews = reviews
+        self._guests = guests
+
+    async def post(self, attempt: Attempt, reply: LiveReply) -> None:
+        """Post the review above the press, or say why not. Raises SlackError and StorageError.
+
+        It is not stopped on the way: half a review can't be taken back.
+        """
+        attempt.earlier = None
+        reply.wait_as(texts.posting)
+        turn = attempt.turn
+        stored = await self._reviews.review_of_part(attempt.claim.thread_id, turn.ts)
+        review = postable.read(stored or {})
+        if review is None:
+            attempt.tell()
+            await reply.finish(texts.REVIEW_GONE)
+            return
+        is_guest = await self._guests.is_external(turn.asker, turn.asker_team)
+        try:
+            posted = await self._pulls.post(review, is_guest=is_guest, sure=attempt.lease.sure)
+        except (GitHubError, NotPosted) as error:
+            await _explain(attempt, reply, error)
+            return
+        attempt.tell()
+        await reply.finish(_told(posted))
+
+
+async def _explain(attempt: Attempt, reply: LiveReply, error: GitHubError | NotPosted) -> None:
+    attempt.fail(error.name, attempt.turn.id)
+    details: dict[str, object] = {"error_code": error.name, "detail": str(error)}
+    log.warning("review not posted", extra=attempt.ids | details)
+    note = failures.not_posted(error)
+    await reply.finish("", note.text, *([try_again(attempt.turn)] if note.can_retry else []))
+
+
+def _told(posted: Posted) -> str:
+    link = f"[{posted.full_name}#{posted.number}]({posted.url})"
+    if not posted.is_new:
+        return texts.posted_already(link)
+    return texts.posted(link, at_lines=posted.at_lines, in_text=posted.in_text)
