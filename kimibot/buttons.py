@@ -76,6 +76,7 @@ class Buttons:
     async def try_again(self, turn_id: str, user: str) -> None:
         """Queue a failed turn once more, for the one who asked; a second press does nothing."""
         if await self._thread_for_asker(turn_id, user) is not None:
+            await self._has_ended(turn_id)
             self._wake_if_queued(await self._asks.requeue(turn_id))
 
     async def go_on(self, turn_id: str, user: str) -> bool:
@@ -148,6 +149,7 @@ class Buttons:
         if not self._shows_reasoning:
             self._tell(thread, user, texts.REASONING_OFF)
             return
+        await self._has_ended(turn_id)
         reasoning = reasoning_in(await self._asks.answer_to(turn_id) or {})
         if reasoning:
             self._background.start(self._show_if_possible(thread, user, reasoning))

@@ -40,10 +40,10 @@ class Rows:
         return 7 if self.pressed.count(press) == 1 else None
 
     async def requeue(self, turn_id: str) -> int | None:
-        return None
+        return 7 if self._looks < 0 else None
 
     async def answer_to(self, turn_id: str) -> Any:
-        return None
+        return {"reasoning_content": "Hm."} if self._looks < 0 else None
 
     async def accept(self, message: Any, **how: Any) -> None:
         return None
@@ -55,6 +55,7 @@ class Seen:
     def __init__(self) -> None:
         self.woken: list[int] = []
         self.told: list[tuple[str, str]] = []
+        self.shown: list[str] = []
 
     async def whisper(
         self, thread: Thread, user: str, text: str, buttons: Sequence[Button] = ()
@@ -62,7 +63,7 @@ class Seen:
         self.told.append((user, text))
 
     async def show(self, thread: Thread, user: str, text: str) -> None:
-        raise AssertionError("nothing is to be shown")
+        self.shown.append(text)
 
 
 def buttons_of(rows: Rows, seen: Seen, background: Background) -> Buttons:
@@ -73,7 +74,7 @@ def buttons_of(rows: Rows, seen: Seen, background: Background) -> Buttons:
         wake=seen.woken.append,
         background=background,
         now=lambda: datetime(2026, 1, 1, tzinfo=UTC),
-        shows_reasoning=False,
+        shows_reasoning=True,
     )
 
 
@@ -101,6 +102,19 @@ async def test_who_presses_before_the_turn_has_ended_is_served_once_it_has() -> 
 
     assert (has_served, seen.woken, seen.told) == (True, [7], [])
     assert rows.pressed == [Press(Kind.PATCH)]
+
+
+@in_virtual_time
+async def test_a_failed_turn_is_tried_again_and_reasoning_shown_however_soon_that_is_wanted() -> (
+    None
+):
+    seen, background = Seen(), Background()
+
+    await buttons_of(Rows(looks=5), seen, background).try_again("turn", "U1")
+    await buttons_of(Rows(looks=5), seen, background).show_reasoning("turn", "U1")
+    await background.close(1.0)
+
+    assert (seen.woken, seen.shown, seen.told) == ([7], ["Hm."], [])
 
 
 @in_virtual_time
