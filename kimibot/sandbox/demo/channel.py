@@ -48,6 +48,17 @@ class Channel:
         self._say(f"  {ASKER:8} (presses {label})")
         await self._slack.click(ASKER, CHANNEL, reply["ts"], action_id)
 
+    async def pick(self, reply: Fields, action_id: str, number: int) -> None:
+        """Choose in a menu of a reply, counted from 1. Raises Unexpected where it has none."""
+        menu = _handles(reply).get(action_id, {})
+        options = menu.get("options", [])
+        if len(options) < number:
+            raise Unexpected(f"the reply has no menu {action_id} with {number} choices")
+        option = options[number - 1]
+        label = f"{menu['placeholder']['text']} {option['text']['text']}"
+        self._say(f"  {ASKER:8} (picks {label})")
+        await self._slack.click(ASKER, CHANNEL, reply["ts"], action_id, option["value"])
+
     async def choose(self, ts: str, shortcut: str, label: str) -> None:
         """Choose something in the menu of a message."""
         self._say(f"  {ASKER:8} (chooses {label})")
@@ -122,9 +133,14 @@ def note(reply: Fields) -> str:
 
 
 def has_button(reply: Fields, action_id: str) -> bool:
+    return action_id in _handles(reply)
+
+
+def _handles(reply: Fields) -> dict[str, Fields]:
+    """What can be pressed or chosen below a reply, by its action."""
     blocks = reply.get("blocks") or []
     elements = [e for block in blocks if block["type"] == "actions" for e in block["elements"]]
-    return any(element["action_id"] == action_id for element in elements)
+    return {element["action_id"]: element for element in elements}
 
 
 def _shortened(text: str) -> str:

@@ -1,9 +1,9 @@
 """`kimibot demo --script`: a fixed conversation in the terminal, checked at every step.
 
 A mention, a follow-up from memory, a word to the bot, an attached file, a review of a file and one
-of a pull request, with its patch and what is fixed later, a message that is asked about, an error
-with Try again, an edit, an answer that is cut short, continued and stopped, and a kill -9 in
-mid-answer.
+of a pull request, with an explanation, a patch and what is fixed later, a message that is asked
+about, an error with Try again, an edit, an answer that is cut short, continued and stopped, and a
+kill -9 in mid-answer.
 """
 
 from __future__ import annotations
@@ -155,8 +155,11 @@ class _Play:
         review = await self._channel.reply(root, lambda one: has_button(one, "suggest_patch"))
         self._channel.show_findings(review)
         await self._only_what_is_there(bot, body(review))
+        await self._channel.pick(review, "explain", 1)
+        explained = await self._channel.answer(root, replies=2)
+        _expect("25 orders" in explained, "the finding is not explained")
         await self._channel.press(review, "suggest_patch", "Suggest patch")
-        patch = await self._channel.answer(root, replies=2)
+        patch = await self._channel.answer(root, replies=3)
         _expect(
             "-    first = number * size\n+    first = (number - 1) * size" in patch,
             "the patch does not mend the bug",
@@ -173,7 +176,7 @@ class _Play:
         await self._around.push_fix()
         self._say("           (the author of the pull request pushes a fix of the first)")
         await self._channel.ask("review again", root)
-        again = await self._channel.reply(root, lambda one: "Fixed" in body(one), replies=3)
+        again = await self._channel.reply(root, lambda one: "Fixed" in body(one), replies=4)
         self._channel.show_findings(again)
         self._say(f"           {body(again).splitlines()[-2]} {body(again).splitlines()[-1]}")
         open_part, _, fixed = body(again).partition("Fixed since")

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from kimibot.sandbox.kimi.heard import Heard
 from kimibot.sandbox.kimi.plan import Plan
-from kimibot.sandbox.kimi.telling import Teller
+from kimibot.sandbox.kimi.telling import Teller, written
 
 _FRAME = "<<<CODE "
+_FINDING = "<<<FINDING "
 _FILE = re.compile(r"FILE (.+) \([^()]*\)")
 _NUMBERED = re.compile(r" *(\d+) [ +] (.*)")
 
@@ -20,7 +21,8 @@ _NUMBERED = re.compile(r" *(\d+) [ +] (.*)")
 class _Bug:
     """What gives a bug away, and what there is to say of it; `mended` takes the line's place.
 
-    With `quote` it is said of a line that is not there, as a model does now and then.
+    With `quote` it is said of a line that is not there, as a model does now and then. `explained`
+    is the name of a text that says more.
     """
 
     pattern: str
@@ -29,6 +31,7 @@ class _Bug:
     why: str
     mended: str = ""
     quote: str = ""
+    explained: str = ""
 
 
 _BUGS = (
@@ -41,7 +44,8 @@ _BUGS = (
          "Whoever passed it has one element less afterwards.", "[0]"),
     _Bug(r"= number \* size$", "critical", "Page 1 leaves out the newest orders",
          "People count pages from 1, so page 1 begins at the 21st order. Nobody ever sees the 20 "
-         "before it, and whoever has no more than 20 sees none at all.", "= (number - 1) * size"),
+         "before it, and whoever has no more than 20 sees none at all.", "= (number - 1) * size",
+         explained="explained"),
     _Bug(r"= number \* size$", "major", "`load_page` reads all orders twice", "It asks for the "
          "whole table each time.", quote="    orders = load_page(customer, first)"),
     _Bug(r"len\(orders\) // size \+ 1$", "minor", "A full last page is followed by an empty one",
@@ -59,6 +63,19 @@ def find(heard: Heard, teller: Teller) -> Plan:
     found = list(_found(heard.question.partition(_FRAME)[2]))
     lines = [json.dumps(one) for one in (*found, {"verdict": _verdict(found)})]
     return teller.says("\n".join(lines))
+
+
+def wants_explanation(heard: Heard) -> bool:
+    """Whether the request brings a finding of a review in a frame."""
+    return _FINDING in heard.question
+
+
+def explain(heard: Heard, teller: Teller) -> Plan:
+    """More about a finding."""
+    bugs = [bug for bug in _BUGS if bug.title in heard.question]
+    if not bugs:
+        return teller.says("I have only a script here, and it knows nothing of this finding.")
+    return teller.says(written(bugs[0].explained) if bugs[0].explained else bugs[0].why)
 
 
 def _verdict(found: Sequence[Mapping[str, object]]) -> str:

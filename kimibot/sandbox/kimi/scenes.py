@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kimibot.sandbox.kimi import telling
-from kimibot.sandbox.kimi.findings import find, wants_findings
+from kimibot.sandbox.kimi.findings import explain, find, wants_explanation, wants_findings
 from kimibot.sandbox.kimi.heard import Heard
 from kimibot.sandbox.kimi.plan import End, Plan, Refusal
 from kimibot.sandbox.kimi.telling import Tell, Teller
@@ -32,6 +32,8 @@ def choose(heard: Heard, teller: Teller) -> Plan | Refusal:
     """The answer to what was heard; a client that numbers the lines of code has its own."""
     if wants_findings(heard):
         return find(heard, teller)
+    if wants_explanation(heard):
+        return explain(heard, teller)
     if re.search(r"\bgo on exactly\b", heard.plain):
         return telling.go_on(heard, teller)
     tell = next((scene.tell for scene in scenes() if scene.fits(heard)), telling.unknown)
