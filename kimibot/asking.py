@@ -10,7 +10,7 @@ from typing import Protocol
 
 from kimibot import failures, texts
 from kimibot.allowance import DailyLimits
-from kimibot.answers import Answer, ChatMessage, Delta, Retry, Usage
+from kimibot.answers import NO_TOOLS, Answer, ChatMessage, Delta, Retry, Toolbox, Usage
 from kimibot.assembling import Assembling
 from kimibot.attempt import Attempt
 from kimibot.conversation import Remembered
@@ -44,6 +44,9 @@ class Model(Protocol):
     def takes_images(self) -> bool: ...
 
     @property
+    def takes_tools(self) -> bool: ...
+
+    @property
     def max_completion_tokens(self) -> int: ...
 
     @property
@@ -54,6 +57,7 @@ class Model(Protocol):
         messages: Sequence[ChatMessage],
         *,
         max_completion_tokens: int | None = None,
+        toolbox: Toolbox = ...,
         on_retry: Callable[[Retry], None] | None = None,
         on_wait: Callable[[int], None] = ...,
     ) -> AbstractAsyncContextManager[AsyncIterator[Delta]]: ...
@@ -87,13 +91,19 @@ class Asking:
         self._budget_tokens = budget_tokens
         self._now = now
 
+    @property
+    def takes_tools(self) -> bool:
+        """Whether the model can call functions."""
+        return self._model.takes_tools
+
     async def ask(
         self, attempt: Attempt, reply: LiveReply, remembered: Sequence[Remembered]
     ) -> Answer:
         """The whole answer, shown while it grows.
 
-        A thread that is too long, pictures that are refused, and an answer without text get a
-        second try. Raises KimiError, and Denied when no more tokens may be used today.
+        A thread that is too long, pictures or earlier look-ups that are refused, and an answer
+        without text get a second try. Raises KimiError, and Denied when no more tokens may be
+        used today.
         """
         budget_tokens = self._budget_tokens
         try:
@@ -101,10 +111,10 @@ class Asking:
         except ContextTooLong as error:
             return await self._ask_for_less(attempt, reply, remembered, error)
         except RequestRefused:
-            if not _showed_pictures(attempt):
+            if not _showed_pictures(attempt) and not _showed_steps(attempt):
                 raise
-            attempt.notes.append(texts.PICTURES_REFUSED)
-            return await self._stream(attempt, reply, remembered, budget_tokens, with_images=False)
+            attempt.notes += [texts.PICTURES_REFUSED] if _showed_pictures(attempt) else []
+            return await self._stream(attempt, reply, remembered, budget_tokens, is_plain=True)
         except NoText as error:
             attempt.assembling = Assembling()
             doubled = self._model.max_completion_tokens * (2 if error.code == "length" else 1)
@@ -133,11 +143,9 @@ class Asking:
         budget_tokens: int,
         max_completion_tokens: int | None = None,
         *,
-        with_images: bool = True,
+        is_plain: bool = False,
     ) -> Answer:
-        reading = await self._recalling.read(
-            attempt, remembered, budget_tokens, with_images=with_images
-        )
+        reading = await self._recalling.read(attempt, remembered, budget_tokens, is_plain=is_plain)
         attempt.reading = reading
         if reading.left_out:
             attempt.tell_once(LEFT_OUT, texts.OLDER_PART_LEFT_OUT)
@@ -160,14 +168,16 @@ class Asking:
         on_delta: Callable[[Delta], None],
         sign: Sign = texts.thinking,
         max_completion_tokens: int | None = None,
+        toolbox: Toolbox = NO_TOOLS,
     ) -> Answer:
-        """One request with as many tokens as are granted for it; its answer, which has some text.
+        """One request with as many tokens as are granted for it; its answer, which has some text,
+        or calls of the tools that it offers.
 
         `on_delta` shows what has come; until then there is `sign`. Raises KimiError and Denied.
         """
         wanted_tokens = max_completion_tokens or self._model.max_completion_tokens
         granted = await self._granting.grant(attempt, messages, wanted_tokens)
-        async with self._sending(attempt, reply, messages, granted, sign) as deltas:
+        async with self._sending(attempt, reply, messages, granted, sign, toolbox) as deltas:
             async for delta in deltas:
                 attempt.add(delta, self._now())
                 on_delta(delta)
@@ -175,7 +185,7 @@ class Asking:
                     attempt.assembling.add(Delta(finish_reason="length"))
                     break
         answer = attempt.assembling.finish()
-        if not answer.content.strip() and answer.finish_reason != "content_filter":
+        if not _says_something(answer, toolbox):
             raise NoText(code=answer.finish_reason or "", trace_id=answer.trace_id)
         return answer
 
@@ -187,6 +197,7 @@ class Asking:
         messages: Sequence[ChatMessage],
         max_completion_tokens: int,
         sign: Sign,
+        toolbox: Toolbox,
     ) -> AsyncIterator[AsyncIterator[Delta]]:
         """What was refused, or never began for want of a place, has used no tokens.
 
@@ -202,6 +213,7 @@ class Asking:
             async with self._model.stream(
                 messages,
                 max_completion_tokens=max_completion_tokens,
+                toolbox=toolbox,
                 on_retry=lambda retry: reply.say(texts.retrying(retry)),
                 on_wait=on_wait,
             ) as deltas:
@@ -214,6 +226,19 @@ class Asking:
 
 def _is_over(usage: Usage | None, max_completion_tokens: int) -> bool:
     return usage is not None and (usage.completion_tokens or 0) > max_completion_tokens
+
+
+def _says_something(answer: Answer, toolbox: Toolbox) -> bool:
+    """A call that nobody offered, or that was cut off, says nothing."""
+    is_called = bool(answer.tool_calls) and bool(toolbox) and toolbox.may_call
+    is_text = bool(answer.content.strip()) or answer.finish_reason == "content_filter"
+    return is_text or (is_called and answer.finish_reason != "length")
+
+
+def _showed_steps(attempt: Attempt) -> bool:
+    """An endpoint may want the tools of earlier calls declared, which are for reviews."""
+    messages = attempt.reading.messages if attempt.reading else ()
+    return any(message["role"] == "tool" for message in messages)
 
 
 def _showed_pictures(attempt: Attempt) -> bool:

@@ -65,6 +65,7 @@ def read(
     name_of: Callable[[str], str],
     with_reasoning: bool = True,
     with_images: bool = True,
+    with_steps: bool = True,
     open_ts: Collection[str] = (),
     replaced_ts: Collection[str] = (),
     instruction: str = "",
@@ -86,6 +87,7 @@ def read(
     shown = shares(fresh, round(budget_tokens * FILES_SHARE))
     placed = _place(remembered, name_of, shown, MISSING if is_missing_some else "")
     contents = {one.message_id: one.sent for one in placed}
+    remembered = remembered if with_steps else [replace(one, steps=()) for one in remembered]
     chats = [
         chat
         for message in remembered

@@ -113,9 +113,12 @@ class Recalling:
         remembered: Sequence[Remembered],
         budget_tokens: int,
         *,
-        with_images: bool = True,
+        is_plain: bool = False,
     ) -> history.Reading:
-        """What is sent to the model, within the budget; it is told of what is missing."""
+        """What is sent to the model, within the budget; it is told of what is missing.
+
+        With `is_plain` that is text alone: no pictures, and no steps to earlier answers.
+        """
         claim = attempt.claim
         names = await self._sources.names(history.named_in(remembered))
         return history.read(
@@ -125,7 +128,8 @@ class Recalling:
             name_of=lambda id_: names.get(id_, id_),
             with_reasoning=self._is_same_model(claim),
             open_ts={turn.ts for turn in claim.turns if not turn.pressed},
-            with_images=self._takes_images and with_images,
+            with_images=self._takes_images and not is_plain,
+            with_steps=not is_plain,
             replaced_ts={ts for turn in claim.turns for ts in turn.reply_ts},
             instruction=attempt.instruction or texts.INSTRUCTIONS.get(claim.turns[0].kind, ""),
             is_missing_some=UNREAD in attempt.told,

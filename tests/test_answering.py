@@ -18,7 +18,7 @@ from kimibot.addressing import Policy
 from kimibot.admission import Admission
 from kimibot.allowance import DailyLimits
 from kimibot.answering import DRAINING, Answering
-from kimibot.answers import ChatMessage, Delta, Retry
+from kimibot.answers import NO_TOOLS, ChatMessage, Delta, Retry, Toolbox
 from kimibot.asking import Limits
 from kimibot.attachments import Attachment, Contents, SharedFile
 from kimibot.conversation import Excerpt, Message, Remembered, Speaker, Thread
@@ -85,6 +85,7 @@ class Model:
     model: str = "kimi-k3"
     effort: str = ""
     takes_images: bool = True
+    takes_tools: bool = True
     max_completion_tokens: int = 1000
     ahead: int = 0
     requests: list[Sequence[ChatMessage]] = field(default_factory=list)
@@ -100,6 +101,7 @@ class Model:
         messages: Sequence[ChatMessage],
         *,
         max_completion_tokens: int | None = None,
+        toolbox: Toolbox = NO_TOOLS,
         on_retry: Callable[[Retry], None] | None = None,
         on_wait: Callable[[int], None] = lambda _: None,
     ) -> AsyncIterator[AsyncIterator[Delta]]:

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from kimibot.errors import GitHubError
 from kimibot.github.client import GitHub
+from kimibot.github.commits import Commits
 from kimibot.github.facts import Change, line_links, told
 from kimibot.review.addresses import Address
 from kimibot.review.anchors import commentable
@@ -56,6 +57,7 @@ class Submissions:
             missing_files=diff.missing_files,
             link_of=line_links(self._github.web_url, change),
             pull=self._pull(change, diff, is_guest),
+            repository=Commits(self._github, change) if change.with_token else None,
         )
 
     def _pull(self, change: Change, diff: Diff, is_guest: bool) -> PullRequest | None:

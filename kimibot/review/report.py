@@ -48,8 +48,9 @@ class Review:
     """What a finished review says.
 
     `prose` is what Kimi wrote that was no finding, `missing_files` how many files could not be had,
-    `fixed` what an earlier review has found and this one not any more, and `no_problems` how many
-    findings are not shown because people here have said that they are none.
+    `fixed` what an earlier review has found and this one not any more, `no_problems` how many
+    findings are not shown because people here have said that they are none, and `also_read` which
+    files were looked at beside the change.
     """
 
     chosen: Chosen
@@ -59,6 +60,7 @@ class Review:
     missing_files: int = 0
     fixed: Sequence[Finding] = ()
     no_problems: int = 0
+    also_read: Sequence[str] = ()
 
 
 def reading(files: Sequence[FileDiff], part: int, of: int) -> str:
@@ -80,13 +82,27 @@ def finished(review: Review, link_of: LinkOf = no_link) -> str:
     return "\n\n".join(
         [
             f"**{headline(review)}**",
-            covered(review.coverage, review.missing_files, review.chosen.below_floor),
+            _read(review),
             *[_finding(number, one, link_of) for number, one in enumerate(findings, 1)],
             *_left_out(review),
             *_fixed(review.fixed),
             *_prose(review),
         ]
     )
+
+
+def _read(review: Review) -> str:
+    shown = covered(review.coverage, review.missing_files, review.chosen.below_floor)
+    if not review.also_read:
+        return shown
+    count = _counted(len(review.also_read), "file")
+    also = texts.REVIEW_ALSO_READ.format(files=_listed(review.also_read), count=count)
+    return f"{shown} {also}"
+
+
+def looking_at(paths: Sequence[str]) -> str:
+    """The sign while something beside the change is read."""
+    return texts.REVIEW_READING.format(files=_listed(paths))
 
 
 def covered(coverage: Sequence[Coverage], missing_files: int = 0, smaller: int = 0) -> str:

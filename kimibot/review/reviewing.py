@@ -76,6 +76,7 @@ def plan(
     context_tokens: int,
     attributes: str = "",
     missing_files: int = 0,
+    has_tools: bool = False,
 ) -> Plan:
     """The passes that a review of these files takes, each within `context_tokens`."""
     rough = select(files, Limits(context_tokens, MOST_PASSES), attributes)
@@ -83,7 +84,12 @@ def plan(
     selection = select(files, Limits(max(left, FEWEST_TOKENS), MOST_PASSES), attributes)
     of = len(selection.passes)
     passes = tuple(
-        Pass(found, messages(found, selection.coverage, subject, part, of), part, of)
+        Pass(
+            found,
+            messages(found, selection.coverage, subject, part, of, has_tools=has_tools),
+            part,
+            of,
+        )
         for part, found in enumerate(selection.passes, 1)
     )
     shown = [file for found in selection.passes for file in found]
@@ -108,6 +114,7 @@ def close(
     link_of: LinkOf = no_link,
     floor: Severity = Severity.MINOR,
     earlier: Sequence[Finding] = (),
+    also_read: Sequence[str] = (),
 ) -> Closed:
     """The review as it ends, after the `earlier` findings of one before it.
 
@@ -124,6 +131,7 @@ def close(
         missing_files=made.missing_files,
         fixed=fixed,
         no_problems=len(heard.left_out),
+        also_read=also_read,
     )
     return Closed(
         report=finished(review, link_of),

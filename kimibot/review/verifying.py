@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from kimibot.review.anchors import Anchors
 from kimibot.review.changes import Anchor, FileDiff, Side
@@ -39,6 +39,7 @@ class Evidence:
     anchors: Anchors
     words: frozenset[str]
     coverage: dict[str, Coverage]
+    also_read: frozenset[str] = frozenset()
 
     @classmethod
     def of(
@@ -49,6 +50,12 @@ class Evidence:
         paths = (file.path for file in files)
         words = {word for text in (*lines, *paths, *texts) for word in words_of(text)}
         return cls(Anchors(files), frozenset(words), {one.file.path: one for one in coverage})
+
+    def with_read(self, read: Mapping[str, str]) -> Evidence:
+        """With what was looked at beside the change, by path: it proves names, but nothing can
+        stand there."""
+        words = frozenset(word for text in (*read, *read.values()) for word in words_of(text))
+        return replace(self, words=self.words | words, also_read=self.also_read | frozenset(read))
 
 
 def verify(said: FindingLine, evidence: Evidence) -> Finding | Dropped:
@@ -116,6 +123,8 @@ def _can_be_seen(said: FindingLine, path: str, evidence: Evidence) -> bool:
 
 
 def _is_shown(name: str, evidence: Evidence) -> bool:
+    if any(path == name or path.endswith(f"/{name}") for path in evidence.also_read):
+        return True
     found = [path for path in evidence.coverage if path == name or path.endswith(f"/{name}")]
     return any(evidence.coverage[path].look is not Look.SKIPPED for path in found)
 

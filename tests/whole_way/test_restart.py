@@ -14,10 +14,18 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kimibot import texts
+from kimibot.sandbox.github import (
+    GITHUB_TOKEN,
+    LocalPull,
+    LocalRepository,
+    Order,
+    local_github,
+)
 from kimibot.sandbox.kimi import KimiOptions, LocalKimi, local_kimi
 from kimibot.sandbox.slack import LocalSlack, local_slack
 from tests.whole_way.scene import Fields, body, bot_environment, button, note, open_scene
@@ -192,6 +200,39 @@ async def test_a_kill_in_mid_review_leaves_one_reply_with_the_review_done_anew(
 
         assert reply["ts"] == half["ts"]
         assert body(reply) == "**All is well.**\n\nRead 1 of 1 file."
+
+
+async def test_a_kill_while_something_is_looked_up_leaves_one_reply_with_the_review_done_anew(
+    tmp_path: Path,
+) -> None:
+    tree = {"a.py": b"x = 1\n", "b.py": b"y = 2\n"}
+    async with world(tmp_path) as w, local_github() as github:
+        change = LocalPull(tree, tree | {"a.py": b"x = y\n"})
+        github.add(LocalRepository("acme/shop", {7: change}))
+        access: dict[str, Any] = {"GITHUB_TOKEN": GITHUB_TOKEN, "KIMIBOT_GITHUB_REPOS": "acme/*"}
+        access["GITHUB_API_URL"] = github.api_url
+        look = ("read_file", {"path": "b.py", "version": "head"})
+        async with w.bot(**access) as bot:
+            w.kimi.call(look)
+            github.orders.append(Order("git/trees", 502, delay_seconds=60.0))
+            root = await w.slack.say("ana", DEV, f"@kimibot review {github.url}/acme/shop/pull/7")
+            await w.slack.until(lambda: reading_in(w, root), 20.0)
+            [half] = await w.replies(root)
+            await bot.end(signal.SIGKILL)
+        w.kimi.call(look)
+        w.kimi.play('{"verdict": "All is well."}')
+        async with w.bot(**access):
+            [reply] = await w.until_said(root, "All is well.")
+
+        assert reply["ts"] == half["ts"]
+        assert "Also read: `b.py` (1 file)." in body(reply)
+        asked = [len(one.body["messages"]) for one in w.kimi.requests]
+        assert asked == [2, 2, 4]
+
+
+async def reading_in(w: World, root: str) -> list[Fields] | None:
+    found = await w.replies(root)
+    return found if "Reading `b.py`" in str(found) else None
 
 
 async def test_a_kill_before_the_first_post_was_noted_leaves_one_reply(tmp_path: Path) -> None:
