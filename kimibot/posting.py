@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from kimibot import failures, texts
@@ -13,6 +13,7 @@ from kimibot.errors import GitHubError, NotPosted
 from kimibot.live_reply import LiveReply
 from kimibot.review import postable
 from kimibot.review.postable import Postable, Posted
+from kimibot.review.rounds import read_kept
 
 log = logging.getLogger(__name__)
 
@@ -29,9 +30,13 @@ class PullRequests(Protocol):
 
 
 class Reviews(Protocol):
-    """What our rows hold of reviews. Raises DatabaseUnavailable."""
+    """What our rows hold of reviews. Both raise DatabaseUnavailable."""
 
-    async def review_of_part(self, thread_id: int, ts: str) -> Mapping[str, Any] | None: ...
+    async def review_of_part(self, thread_id: int, ts: str) -> Mapping[str, Any] | None:
+        """What the review has found whose reply has this part."""
+
+    async def no_problems(self, thread_id: int) -> Sequence[Mapping[str, Any]]:
+        """The findings of a thread's reviews that people have said to be no problems."""
 
 
 class Guests(Protocol):
@@ -56,8 +61,7 @@ class Posting:
         attempt.earlier = None
         reply.wait_as(texts.posting)
         turn = attempt.turn
-        stored = await self._reviews.review_of_part(attempt.claim.thread_id, turn.ts)
-        review = postable.read(stored or {})
+        review = await self._review(attempt)
         if review is None:
             attempt.tell()
             await reply.finish(texts.REVIEW_GONE)
@@ -70,6 +74,16 @@ class Posting:
             return
         attempt.tell()
         await reply.finish(_told(posted))
+
+    async def _review(self, attempt: Attempt) -> Postable | None:
+        """As it is to be posted, None where it was not kept."""
+        thread_id = attempt.claim.thread_id
+        stored = await self._reviews.review_of_part(thread_id, attempt.turn.ts)
+        review = postable.read(stored or {})
+        if review is None:
+            return None
+        no_problems = await self._reviews.no_problems(thread_id)
+        return postable.without(review, read_kept({"findings": no_problems}))
 
 
 async def _explain(attempt: Attempt, reply: LiveReply, error: GitHubError | NotPosted) -> None:

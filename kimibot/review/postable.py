@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from kimibot import texts
+from kimibot.review import rounds
 from kimibot.review.changes import FileDiff, PullRequest
 from kimibot.review.findings import Finding
 from kimibot.review.patching import replacements
-from kimibot.review.rounds import read_kept
 
 _PULL = "pull"
 
@@ -79,7 +80,7 @@ def read(stored: Mapping[str, Any]) -> Postable | None:
     pull = stored.get(_PULL)
     if pull is None:
         return None
-    remarks = zip(read_kept(stored), pull["remarks"], strict=True)
+    remarks = zip(rounds.read_kept(stored), pull["remarks"], strict=True)
     return Postable(
         full_name=pull["full_name"],
         number=pull["number"],
@@ -91,3 +92,13 @@ def read(stored: Mapping[str, Any]) -> Postable | None:
             Remark(finding, one["is_in_diff"], one["replacement"]) for finding, one in remarks
         ),
     )
+
+
+def without(review: Postable, no_problems: Sequence[Finding]) -> Postable:
+    """The review without what people have said to be no problem; it says how much that is."""
+    left = tuple(one for one in review.remarks if rounds.without([one.finding], no_problems))
+    count = len(review.remarks) - len(left)
+    if not count:
+        return review
+    note = texts.REVIEW_NO_PROBLEM.format(count="1 finding" if count == 1 else f"{count} findings")
+    return replace(review, remarks=left, coverage=f"{review.coverage} {note}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from kimibot.review import postable
 from kimibot.review.anchors import commentable
@@ -75,3 +76,17 @@ def test_a_suggestion_replaces_a_line_only_where_it_was_meant_for_just_that_one(
     assert replacements(DIFF.files, several[2:]) == [""], "it repeats the line before"
     assert replacements(DIFF.files, [found(5, "    return 1")]) == [""], "it changes nothing"
     assert replacements(DIFF.files, [found(5, "x", Side.OLD)]) == [""], "the line is gone"
+
+
+def test_what_people_hold_for_no_problem_is_left_out_and_said_to_be() -> None:
+    other = replace(found(90), title="Quite another thing", quote="z")
+    review = postable.read(stored(found(4), other))
+    assert review is not None
+
+    left = postable.without(review, [other])
+
+    assert [one.finding for one in left.remarks] == [found(4)]
+    assert left.coverage == (
+        "Read 1 of 1 file. 1 finding left out: not a problem here, as somebody has said."
+    )
+    assert postable.without(review, []) == review

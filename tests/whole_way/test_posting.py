@@ -177,6 +177,21 @@ async def test_a_hostile_change_orders_nothing_through_the_bot(tmp_path: Path) -
             assert order not in comment["body"], order
 
 
+async def test_what_somebody_held_for_no_problem_is_not_posted(tmp_path: Path) -> None:
+    second = finding("src/rows.py", 1, quote="def take(rows):", title="`take` has no type")
+    async with posting_scene(tmp_path) as (s, github):
+        root, review = await reviewed(s, github, SUGGESTS, second, VERDICT)
+        chosen = handles(review)[texts.NOT_A_PROBLEM]["options"][0]["value"]
+        await s.slack.click("bo", DEV, review["ts"], texts.NOT_A_PROBLEM, chosen)
+        await s.outcome(root, count=2)
+        await s.slack.click("ana", DEV, review["ts"], texts.POST_REVIEW)
+        await s.outcome(root, count=3)
+
+        assert [one["line"] for one in pull_of(github).comments] == [2]
+        left_out = texts.REVIEW_NO_PROBLEM.format(count="1 finding")
+        assert left_out in pull_of(github).reviews[0]["body"]
+
+
 @pytest.mark.parametrize(
     "environment",
     [{"KIMIBOT_GITHUB_POST": "0"}, {"KIMIBOT_GITHUB_REPOS": ""}, {"GITHUB_TOKEN": ""}],
