@@ -3,75 +3,135 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from kimibot import texts
 from kimibot.attempt import Attempt
+from kimibot.conversation import Remembered
 from kimibot.live_reply import LiveReply
 from kimibot.review.findings import Finding
 from kimibot.review.prompts import framed
 from kimibot.review.report import fenced
 from kimibot.review.rounds import read_kept
+from kimibot.review.sources import words_of
 from kimibot.turns import Claim, Kind
+from kimibot.views import CodeFile
+from kimibot.wording import number_in
 
 
 class Reviews(Protocol):
-    """What reviews have found, as our rows hold it. Both raise DatabaseUnavailable."""
+    """What reviews have found, as our rows hold it. All raise DatabaseUnavailable."""
+
+    async def recall(self, thread_id: int) -> list[Remembered]:
+        """What was said in the thread."""
+
+    async def last_review(self, thread_id: int) -> Mapping[str, Any] | None:
+        """What the newest review of the thread has found."""
 
     async def review_of_part(self, thread_id: int, ts: str) -> Mapping[str, Any] | None:
         """What the review has found whose reply has this part."""
 
     async def note_no_problem(self, claim: Claim, part_ts: str, number: int) -> bool:
-        """Remember of a finding of the same review that it is none; False where there is no such
-        finding. Raises ClaimLost when the thread is not ours any more."""
+        """Remember of a finding of that review, or of the newest for "", that it is none; False
+        where there is no such finding. Raises ClaimLost when the thread is not ours any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What is wanted of which review: of one of its findings, or for 0 of all."""
+
+    review: Mapping[str, Any]
+    number: int
+    part_ts: str = ""
+
+    @property
+    def finding(self) -> Finding | None:
+        findings = read_kept(self.review)
+        return findings[self.number - 1] if 1 <= self.number <= len(findings) else None
+
+    @property
+    def patch(self) -> str:
+        if self.number == 0:
+            return str(self.review.get("patch") or "")
+        return str(self.review["findings"][self.number - 1].get("patch") or "")
 
 
 class Discussing:
-    """What is asked below a review is about the findings as they are numbered there."""
+    """What is pressed below a review is about that one, and what is said about the newest."""
 
     def __init__(self, reviews: Reviews) -> None:
         self._reviews = reviews
 
     async def attend(self, attempt: Attempt, reply: LiveReply) -> bool:
-        """Answers in our own words; False where the model is to answer, which is told then what it
-        is asked. Raises SlackError and StorageError."""
-        if attempt.turn.kind is Kind.NOT_A_PROBLEM:
-            await _say(attempt, reply, await self._note_no_problem(attempt))
-            return True
-        review = await self._reviews.review_of_part(attempt.claim.thread_id, attempt.turn.ts) or {}
-        if attempt.turn.kind is Kind.PATCH:
-            await _say(attempt, reply, _patch_of(review))
-            return True
-        finding = _picked(attempt.turn.number, read_kept(review))
-        if finding is None:
-            await _say(attempt, reply, texts.REVIEW_GONE)
-            return True
-        data = framed({"FINDING": _in_words(attempt.turn.number, finding)})
-        attempt.instruction = texts.EXPLAIN_FINDING.format(finding=data)
-        return False
+        """Answers in our own words; False where the model is to answer: it is told then what was
+        pressed, and reads what was said. Raises SlackError and StorageError."""
+        wish, kind = await self._wish(attempt), attempt.turn.kind
+        if kind is Kind.PATCH and attempt.turn.pressed:
+            await _hand_patch(attempt, reply, wish)
+        elif wish.finding is None:
+            return await _miss(attempt, reply)
+        elif kind is Kind.EXPLAIN:
+            attempt.instruction = _asked_to_explain(wish.number, wish.finding)
+            return False
+        elif kind is Kind.NOT_A_PROBLEM:
+            return await self._note_no_problem(attempt, reply, wish)
+        elif not wish.patch:
+            return False
+        else:
+            await _hand_patch(attempt, reply, wish)
+        return True
 
-    async def _note_no_problem(self, attempt: Attempt) -> str:
+    async def _wish(self, attempt: Attempt) -> _Wish:
+        turn, thread_id = attempt.turn, attempt.claim.thread_id
+        if turn.pressed:
+            found = await self._reviews.review_of_part(thread_id, turn.ts)
+            return _Wish(found or {}, turn.number, turn.ts)
+        found = await self._reviews.last_review(thread_id)
+        said = await self._reviews.recall(thread_id)
+        words = next((words_of(one) for one in said if one.ts == turn.ts), "")
+        return _Wish(found or {}, number_in(words))
+
+    async def _note_no_problem(self, attempt: Attempt, reply: LiveReply, wish: _Wish) -> bool:
         """Done first and then told, and done again after a crash in between."""
-        turn = attempt.turn
-        is_noted = await self._reviews.note_no_problem(attempt.claim, turn.ts, turn.number)
-        text = texts.NOTED_NO_PROBLEM if is_noted else texts.REVIEW_GONE
-        return text.format(number=turn.number)
+        if not await self._reviews.note_no_problem(attempt.claim, wish.part_ts, wish.number):
+            return await _miss(attempt, reply)
+        await _say(attempt, reply, texts.NOTED_NO_PROBLEM.format(number=wish.number))
+        return True
+
+
+async def _miss(attempt: Attempt, reply: LiveReply) -> bool:
+    """Whoever has pressed is told why there is nothing; words may have meant something else."""
+    if attempt.turn.pressed:
+        await _say(attempt, reply, texts.REVIEW_GONE)
+    return bool(attempt.turn.pressed)
 
 
 async def _say(attempt: Attempt, reply: LiveReply, text: str) -> None:
-    attempt.earlier = None  # nothing that such a reply has shown is the model's
-    attempt.tell()
+    _tell(attempt)
     await reply.finish(text)
 
 
-def _patch_of(review: Mapping[str, Any]) -> str:
-    """It was made and looked at with the review."""
-    made = str(review.get("patch") or "").removesuffix("\n")
-    return f"{texts.PATCH}\n\n{fenced(made, 'review.patch')}" if made else texts.PATCH_GONE
+async def _hand_patch(attempt: Attempt, reply: LiveReply, wish: _Wish) -> None:
+    """It was made and looked at with the review: as a file, it is what it was byte for byte."""
+    if not wish.patch:
+        await _say(attempt, reply, texts.PATCH_GONE)
+        return
+    text = texts.PATCH_OF_ONE.format(number=wish.number) if wish.number else texts.PATCH
+    file = CodeFile(1, "patch", wish.patch, stem="review", title=texts.PATCH_TITLE)
+    shown = fenced(wish.patch.removesuffix("\n"), "review.patch")
+    _tell(attempt)
+    await reply.hand_over(text, file, otherwise=f"{text}\n\n{shown}")
 
 
-def _picked(number: int, findings: list[Finding]) -> Finding | None:
-    return findings[number - 1] if 1 <= number <= len(findings) else None
+def _tell(attempt: Attempt) -> None:
+    attempt.earlier = None  # nothing that such a reply has shown is the model's
+    attempt.tell()
+
+
+def _asked_to_explain(number: int, finding: Finding) -> str:
+    data = framed({"FINDING": _in_words(number, finding)})
+    return texts.EXPLAIN_FINDING.format(finding=data)
 
 
 def _in_words(number: int, finding: Finding) -> str:

@@ -18,7 +18,7 @@ from kimibot.pacing import Pacing
 from kimibot.painting import Painter
 from kimibot.reply_parts import Messages, Posted, ReplyParts, Sure
 from kimibot.sharing import Sharing, Uploads
-from kimibot.views import Button, Folded, Handle
+from kimibot.views import Button, CodeFile, Folded, Handle
 
 LAST_TRIES_SECONDS = 600.0
 """So long the last text is tried, through 429s and lost responses, before we give up."""
@@ -145,6 +145,16 @@ class LiveReply:
             await self._paint(text, whole, last)
         elif folded.files and buttons:
             await self._paint(text, folded, last)
+
+    async def hand_over(self, text: str, file: CodeFile, *, otherwise: str) -> None:
+        """Show the text and put the file below it; where files are not taken, show `otherwise`.
+        Raises as `finish` does."""
+        last = Showing(is_last=True)
+        self._painter.start_over()
+        await self._paint(text, Folded(text), last)
+        if not await self._sharing.share((file,), self._parts.ts[-1]):
+            self._painter.start_over()
+            await self._paint(otherwise, Folded(otherwise), last)
 
     async def leave(self, text: str, note: str) -> None:
         """Show this as the last words before somebody else goes on. Raises as `finish` does."""

@@ -139,6 +139,11 @@ REVIEW_GONE = "I have not kept the review that this is about. Ask me to review i
 NOTED_NO_PROBLEM = (
     "Noted: finding {number} is not a problem here. I won't bring it up again in this thread."
 )
+PATCH_OF_ONE = (
+    "What is suggested for finding {number}, as a patch for `git apply`. Look at it before you "
+    "apply it."
+)
+PATCH_TITLE = "Patch"
 PATCH_GONE = "I have not kept the patch for this review. Ask me to review it again."
 POST_REVIEW_TITLE = "Post this review?"
 POST_REVIEW_YES = "Post it"

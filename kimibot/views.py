@@ -31,11 +31,16 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class CodeFile:
-    """Long code that goes into the thread as a file; `number` counts those of a reply from 1."""
+    """Code that goes into the thread as a file; `number` counts those of a reply from 1.
+
+    `stem` begins its name and `title` is what it is called, where they say more than its number.
+    """
 
     number: int
     language: str
     code: str
+    stem: str = ""
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)

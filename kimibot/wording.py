@@ -30,6 +30,19 @@ _REVIEW = re.compile(
     r"(?!\s+(?:of|is|was|were|are|has|process|comments?|meetings?|means|polic\w+|guidelines?)\b)"
 )
 """How an ask for a review begins; after the last of these words, review is something else."""
+_FINDING = r"(?:(?:finding|number|no\.?)\s*)?#?\s?\d{1,2}"
+_OF_FINDINGS = {
+    Kind.NOT_A_PROBLEM: re.compile(
+        rf"(?:not a problem:?\s+{_FINDING})"
+        rf"|(?:{_FINDING}(?:\s+is(?:\s+not|n['’]t)\s+a|['’]s\s+not\s+a|\s+is\s+no)\s+problem)"
+    ),
+    Kind.PATCH: re.compile(
+        r"(?:please\s+)?(?:(?:show|give|send)\s+(?:(?:me|us)\s+)?)?(?:the\s+|a\s+)?"
+        rf"(?:patch\s+(?:for|of)\s+{_FINDING}"
+        rf"|(?:fix|suggestion)\s+(?:for|of)\s+{_FINDING}\s+as\s+a\s+patch)(?:,?\s+please)?"
+    ),
+}
+"""Each is the whole message and names one finding: of what else it may be the model decides."""
 _EMOJI = re.compile(r":[a-z0-9_+'-]{1,40}:")
 _EDGES = re.compile(r"^(?:[^\w>`]|_)+|(?:[^\w`]|_)+$")
 """What may stand around the word; not the signs of a quote and of code, which say it of others."""
@@ -51,10 +64,24 @@ def wanted_by(message: Message, us: Us) -> Kind:
     """What a message to us wants: an answer, unless it is one of our words or nothing at all."""
     if us.user_id in message.mentions and not _without_us(message.text, us).strip(" \t\n,.:!"):
         return Kind.GREETING
-    kind = WORDS.get(_bare(message, us))
+    kind = WORDS.get(_bare(message, us)) or _of_a_finding(message, us)
     if kind is None and _asks_for_review(message, us):
         kind = Kind.REVIEW
     return kind or Kind.ASK
+
+
+def number_in(words: str) -> int:
+    """Which finding words that want something of one name, 0 where that is not clear."""
+    named = re.findall(r"\d+", words)
+    return int(named[0]) if len(named) == 1 else 0
+
+
+def _of_a_finding(message: Message, us: Us) -> Kind | None:
+    """Only where there may be findings already."""
+    if message.is_root:
+        return None
+    bare = _bare(message, us)
+    return next((kind for kind, form in _OF_FINDINGS.items() if form.fullmatch(bare)), None)
 
 
 def _asks_for_review(message: Message, us: Us) -> bool:

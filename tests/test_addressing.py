@@ -18,7 +18,7 @@ from kimibot.addressing import (
 )
 from kimibot.conversation import Message, Speaker, ThreadFacts, Us
 from kimibot.turns import Kind
-from kimibot.wording import is_stop
+from kimibot.wording import is_stop, number_in
 from tests.fakes import THREAD
 
 US = Us(team="T0TEAM", user_id="U0KIMI", bot_id="B0KIMI")
@@ -293,3 +293,45 @@ def test_a_question_that_speaks_of_reviews_is_an_ordinary_one(text: str) -> None
 def test_a_follow_up_may_ask_for_a_review() -> None:
     wanted = Wanted(Kind.REVIEW, is_follow_up=True)
     assert verdict(replace(MESSAGE, text="review again"), US, ALONE, AUTO) == wanted
+
+
+OF_A_FINDING = {
+    Kind.NOT_A_PROBLEM: (
+        "not a problem 2|Not a problem: 2.|not a problem #2|2 is not a problem|#2 is no problem!"
+        "|finding 2 isn't a problem|2 isn’t a problem|No. 2 is not a problem|12 is no problem"
+    ),
+    Kind.PATCH: (
+        "show the fix for 3 as a patch|patch for 3|give me the patch for finding 3"
+        "|Please show me the fix for #3 as a patch|a patch of 3, please|patch for number 3"
+    ),
+    Kind.ASK: (
+        "explain 2|not a problem|2 and 3 are not a problem|is 2 not a problem?|2 is a problem"
+        "|not a problem 2 but 3 is|2 is not a problem because it is sorted|> 2 is not a problem"
+        "|the fix for 3|show the fix for 3|patch 3|patch for the demo|no problem 2"
+        "|not a problem 200"
+    ),
+}
+SAID_OF_A_FINDING = [
+    (text, kind) for kind, said in OF_A_FINDING.items() for text in said.split("|")
+]
+
+
+@pytest.mark.parametrize(("text", "kind"), SAID_OF_A_FINDING)
+def test_what_is_said_of_one_finding_is_taken_only_where_it_is_clear(text: str, kind: Kind) -> None:
+    message = replace(MESSAGE, **says(f"<@U0KIMI> {text}", **TO_US))
+
+    assert verdict(message, US, None, AUTO) == Wanted(kind)
+
+
+def test_a_thread_does_not_begin_with_what_is_said_of_a_finding() -> None:
+    root = replace(MESSAGE, ts=MESSAGE.thread.root_ts, text="<@U0KIMI> patch for 3", **TO_US)
+
+    assert verdict(root, US, None, AUTO) == ASK
+
+
+@pytest.mark.parametrize(
+    ("words", "number"),
+    [("2 is not a problem", 2), ("patch for 12", 12), ("why?", 0), ("1 or 2", 0)],
+)
+def test_a_finding_is_meant_where_one_number_is_said(words: str, number: int) -> None:
+    assert number_in(words) == number

@@ -24,6 +24,16 @@ def patch(files: Sequence[FileDiff], findings: Sequence[Finding]) -> str:
     return made if len(made) <= LONGEST_PATCH and _fits(made, files) else ""
 
 
+def patches(files: Sequence[FileDiff], findings: Sequence[Finding]) -> list[str]:
+    """The same for each finding alone, or "" where it suggests nothing that can be patched."""
+    return [
+        patch([file for file in files if file.path == one.anchor.path], [one])
+        if one.suggestion.strip()
+        else ""
+        for one in findings
+    ]
+
+
 def replacements(files: Sequence[FileDiff], findings: Sequence[Finding]) -> list[str]:
     """For each finding what may take the place of its one line, or "" where it suggests nothing
     that is surely meant for exactly that line. Of several for a line only the first counts."""
@@ -141,12 +151,18 @@ def _hunk(lines: Sequence[Line], changed: Mapping[int, list[str]], shift: int) -
             continue
         shown.append(_marked("-", text, line))
         end = "\r" if text.endswith("\r") else ""
-        shown += [f"+{one}{end}\n" for one in new[:-1]]
+        inner_end = end if line.has_newline else _end_of_others(lines)
+        shown += [f"+{one}{inner_end}\n" for one in new[:-1]]
         shown.append(_marked("+", f"{new[-1]}{end}", line))
         count += len(new)
     start = lines[0].new or 1
     head = f"@@ -{start},{len(lines)} +{start + shift},{count} @@\n"
     return head + "".join(shown), count - len(lines)
+
+
+def _end_of_others(lines: Sequence[Line]) -> str:
+    """Of a last line that has no end of its own, how the lines before it end."""
+    return "\r" if any(line.content.endswith(b"\r") for line in lines) else ""
 
 
 def _marked(sign: str, text: str, line: Line) -> str:

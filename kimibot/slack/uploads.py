@@ -1,4 +1,4 @@
-"""Uploads long code as files, shares them in threads, and finds them again by their names."""
+"""Uploads code as files, shares them in threads, and finds them again by their names."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ _NO_FILES = {"missing_scope", "file_uploads_disabled", "not_allowed_token_type"}
 
 _TURN_SIGNS = 16
 _CODE_SIGNS = 8
+_SHORT_TURN_SIGNS, _SHORT_CODE_SIGNS = 8, 4
+"""Of a file that people are to save: they see its name every day."""
 
 
 class SlackUploads:
@@ -36,9 +38,13 @@ class SlackUploads:
         """Whether Slack has said that we may not upload anything anywhere."""
 
     def name(self, turn_id: str, file: CodeFile) -> str:
-        sum_of_code = sha256(_content(file)).hexdigest()[:_CODE_SIGNS]
+        sum_of_code = sha256(_content(file)).hexdigest()
         ending = file_type(file.language).ending
-        return f"code-{file.number}-{turn_id[:_TURN_SIGNS]}-{sum_of_code}.{ending}"
+        if file.stem:
+            signs = f"{turn_id[:_SHORT_TURN_SIGNS]}-{sum_of_code[:_SHORT_CODE_SIGNS]}"
+            return f"{file.stem}-{signs}.{ending}"
+        signs = f"{turn_id[:_TURN_SIGNS]}-{sum_of_code[:_CODE_SIGNS]}"
+        return f"code-{file.number}-{signs}.{ending}"
 
     async def upload(self, name: str, file: CodeFile) -> str:
         """Send the bytes; the file's id. Nobody sees it before it is shared."""
@@ -68,14 +74,18 @@ class SlackUploads:
         await self._pacing.call("files.completeUploadExternal")
         await self._web_api.call(
             "files.completeUploadExternal",
-            files=[{"id": id_, "title": texts.code_title(file.number)} for id_, file in files],
+            files=[
+                {"id": id_, "title": file.title or texts.code_title(file.number)}
+                for id_, file in files
+            ],
             channel_id=thread.channel,
             thread_ts=thread.root_ts,
         )
 
     async def shared(self, thread: Thread, turn_id: str) -> Sequence[FoundFiles]:
         """The messages with files of this turn, oldest first."""
-        pattern = re.compile(rf"code-\d+-{re.escape(turn_id[:_TURN_SIGNS])}-")
+        long, short = (re.escape(turn_id[:n]) for n in (_TURN_SIGNS, _SHORT_TURN_SIGNS))
+        pattern = re.compile(rf"code-\d+-{long}-|[a-z]+-{short}-")
         messages = await self._web_api.pages(
             "conversations.replies", "messages", channel=thread.channel, ts=thread.root_ts
         )

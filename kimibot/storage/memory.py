@@ -102,6 +102,7 @@ _LAST_REVIEW = (
     .order_by(messages.c.ts.desc())
     .limit(1)
 )
+_TURN_OF_LAST_REVIEW = _LAST_REVIEW.with_only_columns(messages.c.turn_id)
 _REVIEW_OF = _ANSWER_TO.with_only_columns(messages.c.review)
 _FORGET_ANSWERS = delete(messages).where(
     messages.c.team == bindparam("team"),
@@ -229,6 +230,14 @@ async def last_review(connection: AsyncConnection, thread_id: int) -> Mapping[st
     """What the newest review of a thread has found, None where there is none."""
     values = {"thread_id": thread_id}
     found: Mapping[str, Any] | None = (await connection.execute(_LAST_REVIEW, values)).scalar()
+    return found
+
+
+async def turn_of_last_review(connection: AsyncConnection, thread_id: int) -> str | None:
+    """The turn that has given it."""
+    found: str | None = (
+        await connection.execute(_TURN_OF_LAST_REVIEW, {"thread_id": thread_id})
+    ).scalar()
     return found
 
 

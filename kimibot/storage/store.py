@@ -153,11 +153,15 @@ class Store:
             return await feedback.no_problems(connection, thread_id)
 
     async def note_no_problem(self, claim: Claim, part_ts: str, number: int) -> bool:
-        """Notes that the asker has said so of a finding, and whether there is one: in the review
-        whose reply has this part. ClaimLost when the thread is not ours."""
+        """Notes that the asker has said so of a finding, and whether there is one: of the review
+        whose reply has this part, or of the newest for "". ClaimLost when the thread is not ours.
+        """
         async with self._database.writing() as connection:
-            pattern = stops.part_pattern(part_ts)
-            turn_id = await deletions.turn_of_part(connection, claim.thread_id, pattern)
+            if part_ts:
+                pattern = stops.part_pattern(part_ts)
+                turn_id = await deletions.turn_of_part(connection, claim.thread_id, pattern)
+            else:
+                turn_id = await memory.turn_of_last_review(connection, claim.thread_id)
             return await orders.note_no_problem(connection, claim, turn_id, number)
 
     async def mute(self, claim: Claim, *, muted: bool) -> None:

@@ -305,28 +305,6 @@ async def test_a_change_too_large_for_one_diff_is_read_file_by_file(tmp_path: Pa
         assert len(s.kimi.requests) == 6
 
 
-async def test_what_a_review_suggests_is_given_as_a_patch_to_its_asker(tmp_path: Path) -> None:
-    async with reviewed_scene(tmp_path) as (s, github):
-        s.kimi.play(IN_DIFF[:-2] + ', "suggestion": "    return rows[0]"}\n', VERDICT)
-        root = await s.ask(f"@kimibot review {page_of(github, 'acme/shop/pull/7')}")
-        [review] = await s.outcome(root)
-        assert button(review) == texts.SUGGEST_PATCH
-        await s.slack.click("bo", DEV, review["ts"], texts.SUGGEST_PATCH)
-        assert await s.slack.click("ana", DEV, review["ts"], texts.SUGGEST_PATCH)
-        [_, given] = await s.outcome(root, count=2)
-
-        assert body(given) == (
-            f"{texts.PATCH}\n\n```diff\ndiff --git a/src/rows.py b/src/rows.py\n--- a/src/rows.py\n"
-            "+++ b/src/rows.py\n@@ -1,2 +1,2 @@\n def take(rows):\n-    return rows.pop(0)\n"
-            "+    return rows[0]\n```"
-        )
-        assert len(s.kimi.requests) == 1
-        await s.ask("and why?", thread=root)
-        await s.outcome(root, count=3)
-        assert "Must not be merged" in str(s.kimi.requests[-1].body["messages"])
-        assert await s.slack.complaints() == []
-
-
 async def test_the_local_kimi_finds_the_planted_bug_and_suggests_what_mends_it(
     tmp_path: Path,
 ) -> None:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
 
 from kimibot import texts
-from tests.whole_way.scene import DEV, Fields, Scene, body, handles, open_scene
+from kimibot.sandbox.slack import BOT_TOKEN
+from tests.review.repositories import begin, write
+from tests.whole_way.scene import DEV, Fields, Scene, body, button, handles, open_scene
 from tests.whole_way.test_reviews import CODE, IN_DIFF, VERDICT, finding, page_of, reviewed_scene
 
 SECOND = finding(line=1, quote="def last(rows):", title="`last` has no default", severity="minor")
@@ -99,3 +106,129 @@ async def test_what_is_not_a_problem_is_noted_and_not_brought_up_again(tmp_path:
         assert "no default" not in body(second)
         assert body(second).endswith(texts.REVIEW_NO_PROBLEM.format(count="1 finding"))
         assert await s.slack.complaints() == []
+
+
+BEFORE = "// größe\r\nfunction first(rows) {\r\n  return rows[1]\r\n}\r\nfirst([])".encode()
+BUGGY = BEFORE.replace(b"first([])", b"first(null)")
+IN_FIRST = finding(
+    "src/ä b.js", 3, quote="  return rows[1]", title="The second", suggestion="  return rows[0]"
+)
+AT_THE_END = finding(
+    "src/ä b.js", 5, quote="first(null)", title="Fails", suggestion="first([1])\nfirst([2])"
+)
+FIXED_END = BUGGY.replace(b"first(null)", b"first([1])\r\nfirst([2])")
+
+
+async def reviewed_change(s: Scene, github: Any) -> tuple[str, Fields]:
+    """The review of a pull request whose file is an odd one in every way."""
+    pull = github.repositories["acme/shop"].pulls[7]
+    pull.old, pull.new = {"src/ä b.js": BEFORE}, {"src/ä b.js": BUGGY}
+    s.kimi.play(IN_FIRST, AT_THE_END, VERDICT)
+    root = await s.ask(f"@kimibot review {page_of(github, 'acme/shop/pull/7')}")
+    [review] = await s.outcome(root)
+    return root, review
+
+
+async def applied(folder: Path, message: Fields) -> bytes:
+    """What the code is once the patch was downloaded and applied to what was reviewed."""
+    [file] = message["files"]
+    async with httpx.AsyncClient() as http:
+        headers = {"Authorization": f"Bearer {BOT_TOKEN}"}
+        patch = await http.get(file["url_private_download"], headers=headers)
+    repository = begin(folder / "repository")
+    write(repository.folder, {"src/ä b.js": BUGGY, "review.patch": patch.content})
+    repository.git("apply", "review.patch")
+    return (repository.folder / "src/ä b.js").read_bytes()
+
+
+async def test_what_a_review_suggests_is_given_to_its_asker_as_a_patch_that_applies(
+    tmp_path: Path,
+) -> None:
+    async with reviewed_scene(tmp_path) as (s, github):
+        root, review = await reviewed_change(s, github)
+        assert button(review) == texts.SUGGEST_PATCH
+        await s.slack.click("bo", DEV, review["ts"], texts.SUGGEST_PATCH)
+        assert await s.slack.click("ana", DEV, review["ts"], texts.SUGGEST_PATCH)
+        [_, said, shared] = await s.outcome(root, count=2)
+
+        assert body(said) == texts.PATCH
+        [file] = shared["files"]
+        assert re.fullmatch(r"review-[0-9a-f]{8}-[0-9a-f]{4}\.patch", file["name"])
+        assert file["title"] == texts.PATCH_TITLE
+        fixed = FIXED_END.replace(b"rows[1]", b"rows[0]")
+        assert await applied(tmp_path, shared) == fixed
+        assert len(s.kimi.requests) == 1
+        await s.ask("and why?", thread=root)
+        await s.outcome(root, count=3)
+        assert "Must not be merged" in str(s.kimi.requests[-1].body["messages"])
+        assert await s.slack.complaints() == []
+
+
+async def test_the_patch_for_one_finding_is_given_to_whoever_names_it(tmp_path: Path) -> None:
+    async with reviewed_scene(tmp_path) as (s, github):
+        root, _ = await reviewed_change(s, github)
+        await s.ask("show the fix for 2 as a patch", thread=root)
+        [_, said, shared] = await s.outcome(root, count=2)
+
+        assert body(said) == texts.PATCH_OF_ONE.format(number=2)
+        assert await applied(tmp_path, shared) == FIXED_END
+        assert len(s.kimi.requests) == 1
+
+
+@pytest.mark.parametrize("method", ["files.getUploadURLExternal", "files.completeUploadExternal"])
+async def test_where_files_are_not_taken_the_patch_is_in_the_reply(
+    method: str, tmp_path: Path
+) -> None:
+    async with open_scene(tmp_path) as s:
+        await s.slack.fail(method, "file_uploads_disabled", times=None)
+        root, review = await reviewed(s, finding("a.py", suggestion="    return rows[-1]"))
+        assert texts.SUGGEST_PATCH not in handles(review)  # a snippet has no name to apply it to
+        diff = CODE.replace(
+            "```\n", "```\n--- a/src/rows.py\n+++ b/src/rows.py\n@@ -0,0 +1,2 @@\n+", 1
+        )
+        diff = diff.replace("\n    return", "\n+    return")
+        s.kimi.play(finding("src/rows.py", suggestion="    return rows[-1]"), VERDICT)
+        root = await s.ask(f"@kimibot review this\n{diff}")
+        [review] = await s.outcome(root)
+        assert await s.slack.click("ana", DEV, review["ts"], texts.SUGGEST_PATCH)
+        [_, given] = await s.outcome(root, count=2)
+
+        assert body(given) == (
+            f"{texts.PATCH}\n\n```diff\ndiff --git a/src/rows.py b/src/rows.py\n--- a/src/rows.py\n"
+            "+++ b/src/rows.py\n@@ -1,2 +1,2 @@\n def last(rows):\n-    return rows[len(rows)]\n"
+            "+    return rows[-1]\n```"
+        )
+
+
+async def test_a_patch_whose_sharing_gets_no_answer_is_shared_once(tmp_path: Path) -> None:
+    async with reviewed_scene(tmp_path, KIMIBOT_SLACK_TIMEOUT_SECONDS="1") as (s, github):
+        root, review = await reviewed_change(s, github)
+        await s.slack.delay("files.completeUploadExternal", 1.5)
+        assert await s.slack.click("ana", DEV, review["ts"], texts.SUGGEST_PATCH)
+        [_, said, shared] = await s.outcome(root, count=2)
+
+        assert (body(said), len(shared["files"])) == (texts.PATCH, 1)
+
+
+async def test_what_is_said_to_be_no_problem_counts_as_if_it_was_pressed(tmp_path: Path) -> None:
+    async with open_scene(tmp_path) as s:
+        root, _ = await reviewed(s, finding(), SECOND)
+        await s.ask("finding 2 is not a problem", thread=root)
+        [_, noted] = await s.outcome(root, count=2)
+
+        assert body(noted) == texts.NOTED_NO_PROBLEM.format(number=2)
+        assert await s.rows("SELECT number, said_by FROM feedback") == [(2, "U0ANA0001")]
+        assert len(s.kimi.requests) == 1
+
+
+async def test_words_that_fit_no_finding_are_for_the_model(tmp_path: Path) -> None:
+    async with open_scene(tmp_path) as s:
+        root, _ = await reviewed(s, finding(), SECOND)
+        for count, words in enumerate(["7 is not a problem", "patch for 2"], 2):
+            s.kimi.play("I see.")
+            await s.ask(words, thread=root)
+            *_, reply = await s.outcome(root, count=count)
+            assert body(reply) == "I see."
+            assert words in s.kimi.requests[-1].body["messages"][-1]["content"]
+
+        assert await s.rows("SELECT 1 FROM feedback") == []
