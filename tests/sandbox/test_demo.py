@@ -22,6 +22,7 @@ from kimibot.sandbox.demo.processes import (
     started,
 )
 from kimibot.sandbox.demo.tour import welcome
+from kimibot.sandbox.github import GITHUB_TOKEN
 from kimibot.sandbox.slack import BOT_TOKEN, LocalSlack, LocalSlackControls, local_slack
 from kimibot.settings import Settings
 
@@ -127,8 +128,9 @@ def test_the_operators_token_for_github_is_not_sent_to_the_local_one(
 
     settings = Settings.load(bot_environment(PARTS, tmp_path / "demo.db"), dotenv)
 
-    assert settings.github_token is None
-    assert settings.github_repos == ()
+    assert settings.github_token is not None
+    assert settings.github_token.get_secret_value() == GITHUB_TOKEN
+    assert settings.github_repos == ("*/*",)
     assert settings.github_api_url == PARTS.github_url
 
 

@@ -194,6 +194,16 @@ def test_a_button_can_be_pressed_by_its_action() -> None:
     assert 'data-action="a&quot;b">Go</button>' in html
 
 
+def test_a_button_that_asks_before_it_counts_says_what_it_asks() -> None:
+    texts = {"title": 'Sure"?', "text": "It is seen.", "confirm": "Yes", "deny": "No"}
+    confirm = {name: {"type": "plain_text", "text": text} for name, text in texts.items()}
+    button = {"type": "button", "action_id": "go", "text": {"type": "plain_text", "text": "Go"}}
+
+    html = message(blocks=[{"type": "actions", "elements": [button | {"confirm": confirm}]}])
+
+    assert 'data-title="Sure&quot;?" data-text="It is seen." data-yes="Yes" data-no="No">Go' in html
+
+
 def test_a_menu_has_its_options_and_nothing_of_it_is_html() -> None:
     option = {"text": {"type": "plain_text", "text": "2 · <b>"}, "value": 't"2'}
     menu = {

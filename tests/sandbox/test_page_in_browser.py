@@ -302,6 +302,24 @@ async def test_a_press_that_nobody_takes_is_told(seen: Seen) -> None:
     await expect(seen.page.get_by_role("status")).to_have_text("The app did not react in time.")
 
 
+async def test_a_press_counts_only_after_the_question_that_it_comes_with(seen: Seen) -> None:
+    texts = {"title": "Post it?", "text": "All see it.", "confirm": "Post it", "deny": "Not now"}
+    confirm = {name: {"type": "plain_text", "text": text} for name, text in texts.items()}
+    button = {"type": "button", "action_id": "go", "text": {"type": "plain_text", "text": "Go"}}
+    actions = {"type": "actions", "elements": [button | {"confirm": confirm}]}
+    await seen.bot("chat.postMessage", text="x", blocks=[actions])
+    go = seen.page.get_by_role("button", name="Go", exact=True)
+
+    await go.click()
+    await expect(seen.page.get_by_role("dialog")).to_contain_text("All see it.")
+    await seen.page.get_by_role("button", name="Not now").click()
+    await expect(seen.page.get_by_role("status")).to_be_empty()
+    await go.click()
+    await seen.page.get_by_role("button", name="Post it", exact=True).click()
+
+    await expect(seen.page.get_by_role("status")).to_have_text("The app did not react in time.")
+
+
 async def test_a_choice_in_a_menu_is_pressed(seen: Seen) -> None:
     menu = {
         "type": "static_select",

@@ -14,6 +14,7 @@ import pytest
 from kimibot.sandbox.github import LocalGitHub, LocalPull, local_github, showcase
 from kimibot.sandbox.github.pages import PUSH_LABEL
 from kimibot.sandbox.github.patches import lines_of
+from kimibot.sandbox.github.reviewing import add_review
 
 PULL = "/acme/shop/pull/7"
 
@@ -112,6 +113,21 @@ async def test_what_a_change_says_is_no_markup_on_its_page(
 
     assert "<script>" not in shown
     assert "&lt;b&gt;&amp;amp;&lt;/b&gt;" in shown
+
+
+async def test_the_page_shows_the_reviews_that_were_sent_where_their_addresses_end(
+    reader: httpx.AsyncClient, github: LocalGitHub
+) -> None:
+    pull = github.repositories["acme/shop"].pulls[7]
+    sent = {"event": "COMMENT", "body": "<i>So-so.</i>", "commit_id": pull.head_sha}
+    review = add_review(pull, sent)
+    add_review(pull, {"body": "not sent yet"})
+
+    shown = (await reader.get(PULL)).text
+
+    assert f'<div id="pullrequestreview-{review["id"]}">' in shown
+    assert "&lt;i&gt;So-so." in shown
+    assert "not sent yet" not in shown
 
 
 async def test_nobody_sees_pages_of_a_private_repository(

@@ -14,6 +14,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kimibot.sandbox.github import GITHUB_TOKEN
 from kimibot.sandbox.kimi import LOCAL_KEY
 from kimibot.sandbox.slack import APP_TOKEN, BOT_TOKEN
 
@@ -173,15 +174,15 @@ def bot_environment(parts: Counterparts, database: Path) -> dict[str, str]:
 
 
 def _local(parts: Counterparts, database: Path) -> dict[str, str]:
-    """No token goes to the local GitHub: also what is in .env is for the real one."""
+    """No token of the operator's goes to the local GitHub: what is in .env is for the real one."""
     return {
         "SLACK_BOT_TOKEN": BOT_TOKEN,
         "SLACK_APP_TOKEN": APP_TOKEN,
         "SLACK_API_URL": f"{parts.slack_url}/api/",
         "GITHUB_API_URL": parts.github_url,
-        "GITHUB_TOKEN": "",
-        "KIMIBOT_GITHUB_REPOS": "",
-        "KIMIBOT_GITHUB_POST": "",
+        "GITHUB_TOKEN": GITHUB_TOKEN,
+        "KIMIBOT_GITHUB_REPOS": "*/*",
+        "KIMIBOT_GITHUB_POST": "1",
         "NO_PROXY": _unproxied(),
         "DATABASE_URL": f"sqlite:///{database}",
         "HOST": "127.0.0.1",

@@ -86,6 +86,12 @@ class _Around:
         """Let the author of the pull request push."""
         await self._post(f"{self.pull_url}/push", {})
 
+    async def pull_page(self) -> str:
+        """What can be seen there of the pull request."""
+        async with self._http.get(self.pull_url) as response:
+            response.raise_for_status()
+            return await response.text()
+
     async def _post(self, url: str, order: Mapping[str, float]) -> None:
         async with self._http.post(url, json=order) as response:
             response.raise_for_status()
@@ -164,7 +170,15 @@ class _Play:
             "-    first = number * size\n+    first = (number - 1) * size" in patch,
             "the patch does not mend the bug",
         )
+        await self._posted(root, review)
         await self._fixed_since(root)
+
+    async def _posted(self, root: str, review: Fields) -> None:
+        await self._channel.press(review, "post_review", "Post to the pull request")
+        posted = await self._channel.answer(root, replies=4)
+        _expect(posted.startswith("Posted to [acme/shop#7]("), "the review was not posted")
+        page = await self._around.pull_page()
+        _expect("Page 1 leaves out" in page, "what was posted is not on the pull request")
 
     async def _only_what_is_there(self, bot: Process, review: str) -> None:
         _expect("`shop/orders.py:53`" in review, "the review does not find the bug")
@@ -176,7 +190,7 @@ class _Play:
         await self._around.push_fix()
         self._say("           (the author of the pull request pushes a fix of the first)")
         await self._channel.ask("review again", root)
-        again = await self._channel.reply(root, lambda one: "Fixed" in body(one), replies=4)
+        again = await self._channel.reply(root, lambda one: "Fixed" in body(one), replies=5)
         self._channel.show_findings(again)
         self._say(f"           {body(again).splitlines()[-2]} {body(again).splitlines()[-1]}")
         open_part, _, fixed = body(again).partition("Fixed since")

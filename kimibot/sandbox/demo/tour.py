@@ -41,7 +41,7 @@ kimibot is running: the real bot, between a Slack on this machine and {kimi}.
   try        @kimibot When do I answer 409 and when 422?   then ask on in the thread
              @kimibot How would you build a job queue?     a long answer
              @kimibot review {pull_url}
-             a pull request on this machine; then press Suggest patch
+             a pull request on this machine; then press Suggest patch, or post it
 {more}  or kill    kill -9 {pid}
              while it writes: it comes back and writes the answer anew, in the same place
   end        Ctrl-C

@@ -52,6 +52,7 @@ class _Pages:
         body = [
             f"<h1>{escape(pull.title)} <small>#{request.match_info['number']}</small></h1>",
             f"<p>{escape(repository.full_name)}: {escape(pull.body or '')}</p>",
+            *_reviews(pull),
             *_comments(pull),
             *_push_button(request, pull),
             f"<pre>{''.join(map(_diff_line, _lines(pull.diff())))}</pre>",
@@ -87,6 +88,16 @@ class _Pages:
         if found is None or found.is_private:
             raise web.HTTPNotFound
         return found
+
+
+def _reviews(pull: LocalPull) -> list[str]:
+    """As they were written, under the names by which their addresses end."""
+    return [
+        f'<div id="pullrequestreview-{one["id"]}"><b>{escape(one["user"]["login"])}</b> reviewed:'
+        f"<pre>{''.join(map(_diff_line, _lines(one['body'].encode())))}</pre></div>"
+        for one in pull.reviews
+        if one["state"] != "PENDING"
+    ]
 
 
 def _comments(pull: LocalPull) -> list[str]:

@@ -63,7 +63,20 @@ def _element(element: Block, reader: Reader) -> str:
         return f"<span>{_text(element, reader)}</span>"
     label = _text(element.get("text"), reader)
     style = escape(str(element.get("style") or "usual"))
-    return f'<button type="button" class="press is-{style}" data-action="{action}">{label}</button>'
+    asks = _question(element.get("confirm"))
+    return (
+        f'<button type="button" class="press is-{style}" data-action="{action}"{asks}>{label}'
+        "</button>"
+    )
+
+
+def _question(confirm: Any) -> str:
+    """What is asked before the press counts, as attributes of the button."""
+    if not isinstance(confirm, Mapping):
+        return ""
+    names = {"title": "title", "text": "text", "yes": "confirm", "no": "deny"}
+    said = {ours: (confirm.get(theirs) or {}).get("text", "") for ours, theirs in names.items()}
+    return "".join(f' data-{name}="{escape(str(text))}"' for name, text in said.items())
 
 
 def _menu(menu: Block, action: str, reader: Reader) -> str:

@@ -57,7 +57,7 @@ def review_examples(pull_url: str) -> Group:
     return Group(
         "Review a pull request",
         (
-            Example(f"review {pull_url}", "its bugs, each at its line; then press Suggest patch"),
+            Example(f"review {pull_url}", "its bugs, each at its line; then post it there"),
             Example(
                 "review again",
                 "what is fixed since: its address opens a page where you push a fix",

@@ -150,13 +150,14 @@ async function act(article, name, button) {
     await order("shortcut", { ...what, callback_id: button.dataset.callback });
   } else if (name === "edit") {
     await edit(article, what, complain);
-  } else if (name === "delete" && (await confirmed())) {
+  } else if (name === "delete" && (await confirmed(DELETION, "danger"))) {
     await order("delete", what);
   }
 }
 
 // A menu shows its label again afterwards: the same may be chosen once more.
 async function press(handle, article) {
+  if (handle.dataset.title && !(await confirmed(handle.dataset, "primary"))) return;
   const value = handle.matches("select") ? { value: handle.value } : {};
   handle.disabled = true;
   try {
@@ -173,8 +174,17 @@ function editLast(list) {
   if (article?.querySelector('[data-do="edit"]')) act(article, "edit").catch(complain);
 }
 
-function confirmed() {
+const DELETION = {
+  title: "Delete this message?",
+  text: "Nobody will see it any more.",
+  yes: "Delete",
+  no: "Keep it",
+};
+
+function confirmed(question, style) {
   const dialog = at("ask");
+  for (const name of ["title", "text", "yes", "no"]) at(`ask-${name}`).textContent = question[name];
+  at("ask-yes").className = `press is-${style}`;
   dialog.returnValue = "no";
   dialog.showModal();
   return new Promise((resolve) => {
