@@ -34,7 +34,7 @@ from kimibot.sandbox.demo.processes import (
     started,
 )
 from kimibot.sandbox.kimi.telling import written
-from kimibot.sandbox.slack import LocalSlackControls
+from kimibot.sandbox.slack import BOT_TOKEN, LocalSlackControls
 
 READABLE, AT_ONCE = 6.0, 100.0
 """How fast the local Kimi is: where something happens in mid-answer, and where nothing does."""
@@ -77,6 +77,12 @@ class _Around:
         self._http = http
         self.pull_url = parts.pull_url
         self._kimi_url = (parts.kimi_url or "").removesuffix("/kimi")
+
+    async def content(self, file: Fields) -> str:
+        """What is in a file of the channel."""
+        headers = {"Authorization": f"Bearer {BOT_TOKEN}"}
+        async with self._http.get(file["url_private_download"], headers=headers) as response:
+            return await response.text()
 
     async def kimi_writes(self, speed: float) -> None:
         """From the next answer on, so many times as fast as usual."""
@@ -165,7 +171,10 @@ class _Play:
         explained = await self._channel.answer(root, replies=2)
         _expect("25 orders" in explained, "the finding is not explained")
         await self._channel.press(review, "suggest_patch", "Suggest patch")
-        patch = await self._channel.answer(root, replies=3)
+        shared = await self._channel.reply(root, lambda one: bool(one.get("files")), replies=4)
+        self._channel.show((await self._channel.replies(root))[-2])
+        self._say(f"           [{shared['files'][0]['name']}]")
+        patch = await self._around.content(shared["files"][0])
         _expect(
             "-    first = number * size\n+    first = (number - 1) * size" in patch,
             "the patch does not mend the bug",
