@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from kimibot.attachments import Attachment, Unread
 from kimibot.estimating import tokens
+from kimibot.fencing import fence_mark
 
 MOST_NAME_CHARACTERS = 120
 
@@ -26,7 +27,6 @@ WHY_UNREAD: Mapping[Unread, str] = {
 """What the model is told; for all others it is enough that the file could not be fetched."""
 
 _LANGUAGE = re.compile(r"[a-z0-9+#_-]{1,20}")
-_FENCES = re.compile(r"`{3,}")
 
 
 def shares(attachments: Sequence[Attachment], budget_tokens: int) -> dict[int, int]:
@@ -80,7 +80,7 @@ def _fenced(attachment: Attachment, text: str, characters: int) -> str:
     if is_shortened(attachment, {attachment.id: characters}):
         text = _whole_lines(text[:characters])
         head += f", only its first {len(text):,} characters"
-    fence = "`" * max([3, *(len(found) + 1 for found in _FENCES.findall(text))])
+    fence = fence_mark(text)
     return f"[{head}]\n{fence}{_language(attachment)}\n{text.removesuffix(chr(10))}\n{fence}"
 
 

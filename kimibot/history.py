@@ -18,13 +18,13 @@ from kimibot.emails import without_addresses
 from kimibot.estimating import tokens
 from kimibot.framing import framed, is_shortened, one_line, shares
 from kimibot.picturing import (
-    TRIM_STEP,
     bytes_of,
     joined,
     newest_pictures,
     tokens_of,
     with_pictures,
 )
+from kimibot.trimming import left_out
 
 MISSING = "[Some messages of this thread could not be read: they are missing here.]"
 LEFT_OUT = "[The older part of this thread is left out here.]"
@@ -235,16 +235,7 @@ def _newest_within(
     budget: int, said: Sequence[ChatMessage], size_of: Callable[[ChatMessage], int]
 ) -> Sequence[ChatMessage]:
     """Leave out the oldest in whole steps until the rest fits; the newest always stays."""
-    sizes = [size_of(message) for message in said]
-    excess = sum(sizes) - budget
-    if excess <= 0:
-        return said
-    step = max(1, round(budget * TRIM_STEP))
-    to_drop = -(-excess // step) * step
-    first, dropped = 0, 0
-    while first < len(said) - 1 and dropped < to_drop:
-        dropped += sizes[first]
-        first += 1
+    first = left_out([size_of(message) for message in said], budget)
     while first < len(said) - 1 and said[first]["role"] == "tool":
         first += 1
     return said[first:]

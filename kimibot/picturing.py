@@ -13,15 +13,12 @@ from typing import Any
 from kimibot.answers import ChatMessage
 from kimibot.attachments import Attachment
 from kimibot.estimating import IMAGE_TOKENS, tokens
+from kimibot.trimming import left_out
 
 MOST_IMAGE_CHARACTERS = 1_250_000
 """Of 2 MiB, above which some endpoints refuse a request: the rest is for texts."""
 
 LEFT_OUT = "[a picture stood here; it is left out by now]"
-
-TRIM_STEP = 0.4
-"""The oldest are left out in steps of this share, so that the beginning of the request stays the
-same over many turns."""
 
 Parts = list[dict[str, Any]]
 
@@ -56,16 +53,7 @@ def bytes_of(message: ChatMessage) -> int:
 def newest_pictures(said: Sequence[ChatMessage]) -> list[ChatMessage]:
     """Leave out the oldest pictures, in whole steps, until the rest is light enough."""
     sizes = [len(url) for message in said for url in _pictures(message.get("content") or "")]
-    excess = sum(sizes) - MOST_IMAGE_CHARACTERS
-    if excess <= 0:
-        return list(said)
-    step = round(MOST_IMAGE_CHARACTERS * TRIM_STEP)
-    to_drop = -(-excess // step) * step
-    count, dropped = 0, 0
-    while count < len(sizes) - 1 and dropped < to_drop:
-        dropped += sizes[count]
-        count += 1
-    return _without_first(said, count)
+    return _without_first(said, left_out(sizes, MOST_IMAGE_CHARACTERS))
 
 
 def has_pictures(said: Sequence[ChatMessage]) -> bool:

@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from kimibot.fencing import fence_mark
+
 _BREAK = "\u200b"
 _ACTIVE = re.compile(
     r"@(?=\w)"  # people and teams get a mail
@@ -65,8 +67,7 @@ def pieces(text: str) -> Iterator[Piece]:
 
 def fence(code: str, info: str = "") -> Piece:
     """Code in a fence that nothing in it can close."""
-    longest = max(map(len, re.findall(r"`+", code)), default=0)
-    mark = "`" * max(3, longest + 1)
+    mark = fence_mark(code)
     return Piece(f"{mark}{info}\n{code}\n{mark}", is_code=True)
 
 

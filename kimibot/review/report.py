@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from kimibot import texts
+from kimibot.fencing import fence_mark, span_mark
 from kimibot.review.changes import Anchor, FileDiff, Side
 from kimibot.review.findings import Chosen, Finding
 from kimibot.review.locks import Remark, remarks
@@ -35,7 +36,6 @@ _LANGUAGES = {
     ".patch": "diff", ".html": "html", ".css": "css", ".md": "markdown", ".scala": "scala",
 }  # fmt: skip
 _FENCE_LINE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
-_BACKTICKS = re.compile(r"`+")
 
 
 def no_link(_anchor: Anchor) -> str:
@@ -235,7 +235,7 @@ def _listed(paths: Iterable[str]) -> str:
 
 def fenced(code: str, path: str) -> str:
     """Code in a fence that nothing in it can close, with the language of its file."""
-    mark = "`" * max(3, _longest_run(code) + 1)
+    mark = fence_mark(code)
     return f"{mark}{language(path)}\n{code}\n{mark}"
 
 
@@ -247,13 +247,9 @@ def language(path: str) -> str:
 def inline_code(text: str) -> str:
     """On one line, between more backticks than are in it."""
     line = " ".join(text[:_LONGEST_PATH].split())
-    mark = "`" * (_longest_run(line) + 1)
+    mark = span_mark(line)
     space = " " if "`" in line else ""
     return f"{mark}{space}{line}{space}{mark}"
-
-
-def _longest_run(text: str) -> int:
-    return max(map(len, _BACKTICKS.findall(text)), default=0)
 
 
 def _counted(count: int, noun: str) -> str:

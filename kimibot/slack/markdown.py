@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 import regex
 
+from kimibot.fencing import fence_mark
 from kimibot.slack import tables
 from kimibot.slack.blocks import Block, Code, Extent, Fence, Prose, Table, blocks, lines
 from kimibot.slack.inline import BREAK, break_pings, render_line
@@ -20,7 +21,6 @@ from kimibot.slack.inline import BREAK, break_pings, render_line
 NOTIFICATION_CHARACTERS = 300
 NOTHING = "…"
 
-_BACKTICKS = re.compile(r"`+")
 _LIST_LINE = re.compile(r"[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 _STRAY_FENCE = re.compile(r"^( {0,3}(?:``(?=`)|~~(?=~)))", re.MULTILINE)
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -109,7 +109,7 @@ def _prose(block: Prose | Table) -> str:
 
 def _code(block: Code, before: Sequence[Block]) -> str:
     content, fence = "".join(block.lines), block.fence
-    mark = _mark(content)
+    mark = fence_mark(content)
     if not fence.is_top_level:
         content = _STRAY_FENCE.sub(rf"\1{BREAK}", break_pings(content))
         prefixes = _nested_prefixes(fence, before)
@@ -139,11 +139,6 @@ def _fenced(block: Code, content: str, opening: str, prefix: str, closing_prefix
     return f"{prefix}{opening}\n{content}{closing_prefix}{mark}{end}"
 
 
-def _mark(content: str) -> str:
-    longest = max(map(len, _BACKTICKS.findall(content)), default=0) if "`" in content else 0
-    return "`" * max(3, longest + 1)
-
-
 def _keeps_indent(block: Code, before: Sequence[Block]) -> bool:
     """A fence in a list item is only safe where all its lines are: a line with less indent would
     end the item, and the fence with it. After nested code nothing is sure, so it stands alone."""
@@ -165,7 +160,7 @@ def _has_list(before: Sequence[Block]) -> bool:
 
 def _drawn(block: Table) -> str:
     picture = tables.draw(block.lines)
-    mark = _mark(picture)
+    mark = fence_mark(picture)
     return f"{mark}\n{picture}\n{mark}\n"
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from kimibot.fencing import fence_mark, span_mark
 from kimibot.slack.markdown import unescape
 
 _INLINE = r"```(?P<fence>.*?)```|`(?P<code>[^`\n]+)`|<(?P<control>[^<>\n]+)>"
@@ -14,7 +15,6 @@ _QUOTE = r"^(?:>|&gt;){3}(?P<rest>.*)|^(?:>|&gt;)(?P<quote>[^\n]*)"
 _QUOTED = re.compile(_INLINE, re.DOTALL)
 _TOKEN = re.compile(f"{_INLINE}|{_QUOTE}", re.DOTALL | re.MULTILINE)
 _CONTROL = re.compile(r"<([^<>\n]+)>")
-_BACKTICKS = re.compile(r"`+")
 _ID = re.compile(r"\w{1,64}")
 _LANGUAGE = re.compile(r"[\w+#./:-]{1,40}")
 _BROADCASTS = ("here", "channel", "everyone")
@@ -28,8 +28,7 @@ def read_mrkdwn(text: str, mentions: set[str]) -> str:
 
 def code_block(code: str, language: str = "") -> str:
     """The code in a fence that is longer than any run of backticks in it."""
-    longest = max(map(len, _BACKTICKS.findall(code)), default=0)
-    mark = "`" * max(3, longest + 1)
+    mark = fence_mark(code)
     language = language if _LANGUAGE.fullmatch(language) else ""
     end = "" if code.endswith("\n") or not code else "\n"
     return f"{mark}{language}\n{code}{end}{mark}"
@@ -37,8 +36,7 @@ def code_block(code: str, language: str = "") -> str:
 
 def code_span(code: str) -> str:
     """The code between backticks that it does not contain as often."""
-    longest = max(map(len, _BACKTICKS.findall(code)), default=0)
-    mark = "`" * (longest + 1)
+    mark = span_mark(code)
     space = " " if code.startswith("`") or code.endswith("`") else ""
     return f"{mark}{space}{code}{space}{mark}"
 

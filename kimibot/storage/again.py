@@ -8,9 +8,9 @@ from sqlalchemy import ColumnElement, Select, bindparam, exists, func, or_, sele
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kimibot.conversation import Message
-from kimibot.storage.columns import database_now
 from kimibot.storage.tables import (
     QUEUED,
+    QUEUED_ANEW,
     RUNNING,
     has_nothing_left,
     is_of_message,
@@ -75,18 +75,7 @@ _QUEUE = (
         or_(turns.c.id == bindparam("turn_id"), turns.c.merged_into == bindparam("turn_id")),
         ~is_open,
     )
-    .values(
-        state=bindparam("queued"),
-        outcome=None,
-        merged_into=None,
-        stop_requested=None,
-        stop_requested_by="",
-        restart_fence=None,
-        had_to_wait=False,
-        takeovers=0,
-        accepted_at=database_now(),
-        ended_at=None,
-    )
+    .values(QUEUED_ANEW)
 )
 
 
@@ -119,7 +108,7 @@ async def queue(connection: AsyncConnection, renewal: Renewal) -> tuple[Again, i
     refusal = _refusal(row, renewal)
     if refusal is not None:
         return refusal, row.thread_id
-    queued = await connection.execute(_QUEUE, {**values, "queued": QUEUED})
+    queued = await connection.execute(_QUEUE, values)
     return (Again.QUEUED if queued.rowcount else Again.DONE_ALREADY), row.thread_id
 
 

@@ -11,11 +11,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kimibot.conversation import Accepted, Asker, Message, Speaker, Thread, ThreadFacts
 from kimibot.storage import presses
-from kimibot.storage.columns import database_now
 from kimibot.storage.memory import add_messages, without_forgotten
 from kimibot.storage.tables import (
     ENDED,
     QUEUED,
+    QUEUED_ANEW,
     has_nothing_left,
     is_open,
     messages,
@@ -74,18 +74,7 @@ _REQUEUE = (
             or_(messages.c.deleted_at.is_not(None), has_nothing_left),
         ),
     )
-    .values(
-        state=bindparam("queued"),
-        outcome=None,
-        error_code="",
-        stop_requested=None,
-        stop_requested_by="",
-        restart_fence=None,
-        had_to_wait=False,
-        takeovers=0,
-        accepted_at=database_now(),
-        ended_at=None,
-    )
+    .values(QUEUED_ANEW)
     .returning(turns.c.thread_id)
 )
 _TURN_OWNER = (
@@ -157,7 +146,7 @@ async def requeue(connection: AsyncConnection, turn_id: str) -> int | None:
     """
     if await presses.is_continued(connection, turn_id):
         return None
-    values = {"turn_id": turn_id, "ended": ENDED, "failed": Outcome.FAILED, "queued": QUEUED}
+    values = {"turn_id": turn_id, "ended": ENDED, "failed": Outcome.FAILED}
     thread_id: int | None = (await connection.execute(_REQUEUE, values)).scalar_one_or_none()
     return thread_id
 

@@ -22,7 +22,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
-from kimibot.storage.columns import AnyText, JsonText, Number, SlackTs, UtcDateTime
+from kimibot.storage.columns import AnyText, JsonText, Number, SlackTs, UtcDateTime, database_now
 
 metadata = MetaData(
     naming_convention={
@@ -104,6 +104,21 @@ is_of_message = turns.c.pressed == ""
 
 is_open = turns.c.ended_at.is_(None)
 """No outcome yet: queued or running."""
+
+QUEUED_ANEW = {
+    "state": QUEUED,
+    "outcome": None,
+    "merged_into": None,
+    "error_code": "",
+    "stop_requested": None,
+    "stop_requested_by": "",
+    "restart_fence": None,
+    "had_to_wait": False,
+    "takeovers": 0,
+    "accepted_at": database_now(),
+    "ended_at": None,
+}
+"""The values of a turn that is queued after it has ended; what it was asked and has shown stays."""
 
 Index("ix_turns_open", turns.c.thread_id, sqlite_where=is_open, postgresql_where=is_open)
 Index(
