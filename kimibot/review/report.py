@@ -108,31 +108,17 @@ def looking_at(paths: Sequence[str]) -> str:
 def covered(coverage: Sequence[Coverage], missing_files: int = 0, smaller: int = 0) -> str:
     """How much was read, and of the rest each file or at least how many, with the reason; and how
     many `smaller` things were found that are not worth their place."""
-    read = [one for one in coverage if one.look is not Look.SKIPPED]
-    hunks, read_hunks = (sum(getattr(one, name) for one in coverage) for name in _COUNTS)
-    line = f"Read {len(read)} of {_counted(len(coverage) + missing_files, 'file')}"
-    if hunks > len(coverage):
-        line += f" ({read_hunks} of {hunks} hunks)"
-    not_read = _by_reason(one for one in coverage if one.look is Look.SKIPPED)
-    in_part = "; ".join(
-        f"{inline_code(one.file.path)} "
-        f"({one.read_hunks} of {one.hunks} hunks, the others: {one.reason})"
-        for one in coverage
-        if one.look is Look.PARTLY
-    )
-    missing = f"Not to be had: {_counted(missing_files, 'file')}" if missing_files else ""
+    missing = _counted(missing_files, "file")
     sentences = [
-        line,
-        in_part and f"In part: {in_part}",
-        not_read and f"Not read: {not_read}",
-        missing,
-        f"{_counted(smaller, texts.REVIEW_SMALLER)} left out" if smaller else "",
+        _read_files(coverage, missing_files),
+        _read_in_part(coverage),
+        _not_read(coverage),
+        texts.REVIEW_NOT_TO_BE_HAD.format(files=missing) if missing_files else "",
+        texts.REVIEW_SMALLER.format(remarks=_counted(smaller, "smaller remark")) if smaller else "",
     ]
-    told = ". ".join(filter(None, sentences)) + "."
-    return "\n".join([told, *_locks([one.file for one in coverage], missing_files)])
-
-
-_COUNTS = ("hunks", "read_hunks")
+    return "\n".join(
+        [" ".join(filter(None, sentences)), *_locks([one.file for one in coverage], missing_files)]
+    )
 
 
 def headline(review: Review) -> str:
@@ -175,7 +161,7 @@ def _place(finding: Finding, link_of: LinkOf) -> str:
     place = inline_code(f"{anchor.path}:{anchor.line}")
     link = link_of(anchor)
     shown = f"[{place}]({link})" if link else place
-    return f"{shown} (removed)" if anchor.side is Side.OLD else shown
+    return texts.REVIEW_REMOVED.format(place=shown) if anchor.side is Side.OLD else shown
 
 
 def _left_out(review: Review) -> list[str]:
@@ -219,11 +205,33 @@ def _of_lock(remark: Remark) -> Iterator[str]:
         yield texts.REVIEW_LOCK_HOSTS.format(lock=lock, hosts=_listed(remark.hosts))
 
 
-def _by_reason(skipped: Iterable[Coverage]) -> str:
+def _read_files(coverage: Sequence[Coverage], missing_files: int) -> str:
+    """The hunks are counted where a file has more than one."""
+    count = sum(one.look is not Look.SKIPPED for one in coverage)
+    files = _counted(len(coverage) + missing_files, "file")
+    of, read = sum(one.hunks for one in coverage), sum(one.read_hunks for one in coverage)
+    hunks = texts.REVIEW_READ_HUNKS.format(read=read, of=of) if of > len(coverage) else ""
+    return texts.REVIEW_READ.format(count=count, files=files, hunks=hunks)
+
+
+def _read_in_part(coverage: Sequence[Coverage]) -> str:
+    files = "; ".join(
+        texts.REVIEW_PART_OF_FILE.format(
+            file=inline_code(one.file.path), read=one.read_hunks, of=one.hunks, reason=one.reason
+        )
+        for one in coverage
+        if one.look is Look.PARTLY
+    )
+    return texts.REVIEW_READ_IN_PART.format(files=files) if files else ""
+
+
+def _not_read(coverage: Sequence[Coverage]) -> str:
     paths: dict[str, list[str]] = {}
-    for one in skipped:
-        paths.setdefault(one.reason, []).append(one.file.path)
-    return "; ".join(f"{_listed(found)} ({reason})" for reason, found in paths.items())
+    for one in coverage:
+        if one.look is Look.SKIPPED:
+            paths.setdefault(one.reason, []).append(one.file.path)
+    files = "; ".join(f"{_listed(found)} ({reason})" for reason, found in paths.items())
+    return texts.REVIEW_NOT_READ.format(files=files) if files else ""
 
 
 def _listed(paths: Iterable[str]) -> str:
