@@ -10,6 +10,7 @@ from kimibot.errors import GitHubError
 from kimibot.github.client import GitHub
 from kimibot.github.commits import Commits
 from kimibot.github.facts import Change, line_links, told
+from kimibot.github.surrounding import with_surroundings
 from kimibot.review.addresses import Address
 from kimibot.review.anchors import commentable
 from kimibot.review.changes import Diff, PullRequest, Side
@@ -43,6 +44,7 @@ class Submissions:
         change = await self._github.change(address, is_guest=is_guest)
         diff = await self._github.diff(change)
         comments = await _if_possible(self._github.comments(change)) or ()
+        attributes = await self._text(change, ATTRIBUTES)
         subject = Subject(
             words=words,
             title=change.title,
@@ -51,9 +53,9 @@ class Submissions:
             comments=told(comments),
         )
         return Material(
-            files=diff.files,
+            files=await with_surroundings(self._github, change, diff.files, attributes),
             subject=subject,
-            attributes=await self._text(change, ATTRIBUTES),
+            attributes=attributes,
             missing_files=diff.missing_files,
             link_of=line_links(self._github.web_url, change),
             pull=self._pull(change, diff, is_guest),
@@ -61,7 +63,7 @@ class Submissions:
         )
 
     def _pull(self, change: Change, diff: Diff, is_guest: bool) -> PullRequest | None:
-        """Where the review may be posted, if it may."""
+        """Where the review may be posted, if it may: at the lines of the diff as GitHub has it."""
         if change.number is None or not self._github.may_post(change, is_guest=is_guest):
             return None
         places = commentable(diff.files)

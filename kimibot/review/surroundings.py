@@ -6,12 +6,33 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kimibot.review.changes import FileDiff, Hunk, Line, Status
+from kimibot.review.attributes import Attributes
+from kimibot.review.changes import SYMLINK, FileDiff, Hunk, Line, Status
+from kimibot.review.secrecy import may_hold_keys
+from kimibot.review.sifting import reason_to_skip
 
 MOST_ABOVE = 40
 """A beginning that is further away costs more to read than it tells."""
 
+_CHANGED = (Status.MODIFIED, Status.RENAMED)
 _CLOSING = re.compile(rb"[\s)\]}>,;:{]*$|(?:else|elif|except|finally|catch|case|default)\b")
+
+
+def worth_widening(files: Sequence[FileDiff], attributes: str) -> list[int]:
+    """Which of the files are read and have lines above a change, by their places in the list.
+
+    What may hold keys is not read further than the change itself.
+    """
+    found = Attributes(attributes)
+    return [
+        at
+        for at, file in enumerate(files)
+        if file.status in _CHANGED
+        and SYMLINK not in (file.old_mode, file.new_mode)
+        and any(hunk.new_start > 1 for hunk in file.hunks)
+        and reason_to_skip(file, found) is None
+        and not may_hold_keys(file.path)
+    ]
 
 
 def widened(file: FileDiff, content: bytes) -> FileDiff:
@@ -21,7 +42,7 @@ def widened(file: FileDiff, content: bytes) -> FileDiff:
     The lines that are put before a hunk can be spoken of, but are no part of the diff.
     """
     lines = content.split(b"\n")
-    if file.status not in (Status.MODIFIED, Status.RENAMED) or not _is_of(file, lines):
+    if file.status not in _CHANGED or not _is_of(file, lines):
         return file
     hunks: list[Hunk] = []
     for hunk in file.hunks:
@@ -48,6 +69,7 @@ def _widened(hunk: Hunk, lines: Sequence[bytes], after: int) -> Hunk:
     above = [Line(at + moved, at, lines[at - 1]) for at in range(begin, first.new)]
     return replace(
         hunk,
+        section="" if above else hunk.section,
         lines=(*above, *hunk.lines),
         old_start=hunk.old_start - len(above),
         new_start=hunk.new_start - len(above),

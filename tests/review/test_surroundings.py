@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from kimibot.review.changes import FileDiff, Status
 from kimibot.review.diffs import parse
-from kimibot.review.surroundings import MOST_ABOVE, widened
+from kimibot.review.surroundings import MOST_ABOVE, widened, worth_widening
 from tests.review.repositories import versions
 
 BODY = [b"        step_%d()\n" % number for number in range(12)]
@@ -37,12 +39,31 @@ def test_a_hunk_begins_where_the_function_around_it_does(tmp_path: Path) -> None
 
     assert firsts(file) == ["# first", "step_6()", "step_5()"]
     assert firsts(wide) == ["# first", "class Shop:", "def buy(self):"]
+    assert [bool(hunk.section) for hunk in wide.hunks] == [False, False, False]
     for hunk in wide.hunks:
         for line in hunk.lines:
             if line.old is not None:
                 assert old[line.old - 1] == line.content
             if line.new is not None:
                 assert (b"# first\n" + new).split(b"\n")[line.new - 1] == line.content
+
+
+@pytest.mark.parametrize(
+    ("head", "is_worth"),
+    [
+        ("diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -9 +9 @@\n-x\n+y\n", True),
+        ("diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x\n+y\n", False),
+        ("diff --git a/.env b/.env\n--- a/.env\n+++ b/.env\n@@ -9 +9 @@\n-x\n+y\n", False),
+        ("--- a/package-lock.json\n+++ b/package-lock.json\n@@ -9 +9 @@\n-x\n+y\n", False),
+        ("diff --git a/a b/a\nindex 1..2 120000\n--- a/a\n+++ b/a\n@@ -9 +9 @@\n-x\n+y\n", False),
+        ("--- a/gen/a.py\n+++ b/gen/a.py\n@@ -9 +9 @@\n-x\n+y\n", False),
+        ("--- /dev/null\n+++ b/a.py\n@@ -0,0 +1 @@\n+x\n", False),
+    ],
+)
+def test_only_what_is_read_and_has_lines_above_is_worth_widening(head: str, is_worth: bool) -> None:
+    files = parse(head.encode()).files
+
+    assert worth_widening(files, "gen/* linguist-generated") == ([0] if is_worth else [])
 
 
 def test_no_line_comes_twice(tmp_path: Path) -> None:
