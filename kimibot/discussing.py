@@ -1,8 +1,9 @@
-"""Goes on about a review: explains a finding, takes one for no problem, hands out the patch."""
+"""Goes on about a review: explains a finding, takes one for no problem, hands out its patch."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -11,13 +12,16 @@ from kimibot.attempt import Attempt
 from kimibot.conversation import Remembered
 from kimibot.live_reply import LiveReply
 from kimibot.review.findings import Finding
+from kimibot.review.patching import narrowed
 from kimibot.review.prompts import framed
 from kimibot.review.report import fenced
-from kimibot.review.rounds import read_kept
+from kimibot.review.rounds import read_kept, without
 from kimibot.review.sources import words_of
-from kimibot.turns import Claim, Kind
+from kimibot.turns import Claim, Kind, Press
 from kimibot.views import CodeFile
 from kimibot.wording import number_in
+
+_ALL_OF_IT = Press(Kind.PATCH).key
 
 
 class Reviews(Protocol):
@@ -31,6 +35,9 @@ class Reviews(Protocol):
 
     async def review_of_part(self, thread_id: int, ts: str) -> Mapping[str, Any] | None:
         """What the review has found whose reply has this part."""
+
+    async def no_problems(self, thread_id: int) -> Sequence[Mapping[str, Any]]:
+        """The findings of the thread's reviews of which somebody has said that they are none."""
 
     async def note_no_problem(self, claim: Claim, part_ts: str, number: int) -> bool:
         """Remember of a finding of that review, or of the newest for "", that it is none; False
@@ -46,15 +53,17 @@ class _Wish:
     part_ts: str = ""
 
     @property
+    def findings(self) -> list[Finding]:
+        return read_kept(self.review)
+
+    @property
     def finding(self) -> Finding | None:
-        findings = read_kept(self.review)
-        return findings[self.number - 1] if 1 <= self.number <= len(findings) else None
+        return self.findings[self.number - 1] if 1 <= self.number <= len(self.findings) else None
 
     @property
     def patch(self) -> str:
-        if self.number == 0:
-            return str(self.review.get("patch") or "")
-        return str(self.review["findings"][self.number - 1].get("patch") or "")
+        """Of all findings, as it was made and looked at with the review."""
+        return str(self.review.get("patch") or "")
 
 
 class Discussing:
@@ -67,20 +76,16 @@ class Discussing:
         """Answers in our own words; False where the model is to answer: it is told then what was
         pressed, and reads what was said. Raises SlackError and StorageError."""
         wish, kind = await self._wish(attempt), attempt.turn.kind
-        if kind is Kind.PATCH and attempt.turn.pressed:
-            await _hand_patch(attempt, reply, wish)
-        elif wish.finding is None:
+        if attempt.turn.pressed == _ALL_OF_IT:
+            return await self._hand_patch(attempt, reply, wish)
+        if wish.finding is None:
             return await _miss(attempt, reply)
-        elif kind is Kind.EXPLAIN:
+        if kind is Kind.EXPLAIN:
             attempt.instruction = _asked_to_explain(wish.number, wish.finding)
             return False
-        elif kind is Kind.NOT_A_PROBLEM:
+        if kind is Kind.NOT_A_PROBLEM:
             return await self._note_no_problem(attempt, reply, wish)
-        elif not wish.patch:
-            return False
-        else:
-            await _hand_patch(attempt, reply, wish)
-        return True
+        return await _hand_patch_of_one(attempt, reply, wish, wish.finding)
 
     async def _wish(self, attempt: Attempt) -> _Wish:
         turn, thread_id = attempt.turn, attempt.claim.thread_id
@@ -99,6 +104,19 @@ class Discussing:
         await _say(attempt, reply, texts.NOTED_NO_PROBLEM.format(number=wish.number))
         return True
 
+    async def _hand_patch(self, attempt: Attempt, reply: LiveReply, wish: _Wish) -> bool:
+        """Without what people here have said is no problem."""
+        stored = await self._reviews.no_problems(attempt.claim.thread_id)
+        left = without(wish.findings, read_kept({"findings": stored}))
+        patch = wish.patch
+        if len(left) < len(wish.findings):
+            patch = await asyncio.to_thread(narrowed, patch, left)
+        if patch:
+            await _share(attempt, reply, texts.PATCH, patch)
+        else:
+            await _say(attempt, reply, texts.PATCH_EMPTY if wish.patch else texts.PATCH_GONE)
+        return True
+
 
 async def _miss(attempt: Attempt, reply: LiveReply) -> bool:
     """Whoever has pressed is told why there is nothing; words may have meant something else."""
@@ -112,14 +130,20 @@ async def _say(attempt: Attempt, reply: LiveReply, text: str) -> None:
     await reply.finish(text)
 
 
-async def _hand_patch(attempt: Attempt, reply: LiveReply, wish: _Wish) -> None:
-    """It was made and looked at with the review: as a file, it is what it was byte for byte."""
-    if not wish.patch:
-        await _say(attempt, reply, texts.PATCH_GONE)
-        return
-    text = texts.PATCH_OF_ONE.format(number=wish.number) if wish.number else texts.PATCH
-    file = CodeFile(1, "patch", wish.patch, stem="review", title=texts.PATCH_TITLE)
-    shown = fenced(wish.patch.removesuffix("\n"), "review.patch")
+async def _hand_patch_of_one(
+    attempt: Attempt, reply: LiveReply, wish: _Wish, finding: Finding
+) -> bool:
+    """What is not in the patch of all may be written by the model."""
+    own = await asyncio.to_thread(narrowed, wish.patch, [finding])
+    if own:
+        await _share(attempt, reply, texts.PATCH_OF_ONE.format(number=wish.number), own)
+    return bool(own)
+
+
+async def _share(attempt: Attempt, reply: LiveReply, text: str, patch: str) -> None:
+    """As a file, it is what it was byte for byte."""
+    file = CodeFile(1, "patch", patch, stem="review", title=texts.PATCH_TITLE)
+    shown = fenced(patch.removesuffix("\n"), "review.patch")
     _tell(attempt)
     await reply.hand_over(text, file, otherwise=f"{text}\n\n{shown}")
 

@@ -22,7 +22,7 @@ from kimibot.passes import Known, Passes, Work
 from kimibot.recalling import Recalling
 from kimibot.review import postable, prompts, reviewing
 from kimibot.review.material import Material
-from kimibot.review.patching import patch, patches
+from kimibot.review.patching import patch
 from kimibot.review.reading import Heard
 from kimibot.review.reviewing import Closed, Plan
 from kimibot.review.rounds import asks_again, kept, read_kept, without
@@ -233,9 +233,8 @@ def _answer(closed: Closed, work: Work, found: Mapping[str, Any]) -> Answer:
 
 def _kept(closed: Closed, work: Work, run: str) -> dict[str, Any]:
     """What was found, and where it can be posted if it can: mere prose has no findings for that."""
-    findings, files = closed.findings, work.material.files
-    suggested = patch(files, findings)
-    found = kept(findings, len(work.heard.dropped), suggested, patches(files, findings))
+    suggested = patch(work.material.files, closed.findings)
+    found = kept(closed.findings, len(work.heard.dropped), suggested)
     pull = work.material.pull
     if pull is None or not work.plan.passes or (work.heard.prose.strip() and not closed.findings):
         return found

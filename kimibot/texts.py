@@ -150,6 +150,7 @@ PATCH_OF_ONE = (
     "What is suggested for finding {number}, as a patch for `git apply`. Look at it before you "
     "apply it."
 )
+PATCH_EMPTY = "There is nothing left to patch: what I suggested is not a problem here."
 PATCH_TITLE = "Patch"
 PATCH_GONE = "I have not kept the patch for this review. Ask me to review it again."
 POST_REVIEW_TITLE = "Post this review?"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from kimibot.review.changes import Anchor, FileDiff, Line, Side
+from kimibot.review.changes import Anchor, FileDiff, Hunk, Line, Side
 from kimibot.review.diffs import parse
 from kimibot.review.findings import Finding
 
@@ -24,14 +25,27 @@ def patch(files: Sequence[FileDiff], findings: Sequence[Finding]) -> str:
     return made if len(made) <= LONGEST_PATCH and _fits(made, files) else ""
 
 
-def patches(files: Sequence[FileDiff], findings: Sequence[Finding]) -> list[str]:
-    """The same for each finding alone, or "" where it suggests nothing that can be patched."""
-    return [
-        patch([file for file in files if file.path == one.anchor.path], [one])
-        if one.suggestion.strip()
-        else ""
-        for one in findings
-    ]
+def narrowed(made: str, findings: Sequence[Finding]) -> str:
+    """What is left of a patch where of all that it was made of only these count.
+
+    Only lines that it replaces have all their neighbours in it.
+    """
+    files = parse(made.encode()).files
+    replaced = {
+        Anchor(file.path, Side.NEW, line.old)
+        for file in files
+        for hunk in file.hunks
+        for line in hunk.lines
+        if line.old is not None and line.new is None
+    }
+    before = [replace(file, hunks=tuple(map(_before, file.hunks))) for file in files]
+    return patch(before, [one for one in findings if one.anchor in replaced])
+
+
+def _before(hunk: Hunk) -> Hunk:
+    """What stands there as long as the patch is not applied."""
+    lines = [line for line in hunk.lines if line.old is not None]
+    return replace(hunk, lines=tuple(replace(line, new=line.old) for line in lines))
 
 
 def replacements(files: Sequence[FileDiff], findings: Sequence[Finding]) -> list[str]:

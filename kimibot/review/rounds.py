@@ -69,14 +69,9 @@ def listed(earlier: Sequence[Finding]) -> str:
     )
 
 
-def kept(
-    findings: Sequence[Finding], dropped: int, patch: str = "", patches: Sequence[str] = ()
-) -> dict[str, Any]:
-    """What is stored of a review, in the order in which it is shown, with what it suggests: in all,
-    and for each finding."""
-    each = [*patches, *[""] * (len(findings) - len(patches))]
-    stored = [_kept(one) | {"patch": own} for one, own in zip(findings, each, strict=True)]
-    return {"findings": stored, "dropped": dropped, "patch": patch}
+def kept(findings: Sequence[Finding], dropped: int, patch: str = "") -> dict[str, Any]:
+    """What is stored of a review, in the order in which it is shown, with what it suggests."""
+    return {"findings": [_kept(one) for one in findings], "dropped": dropped, "patch": patch}
 
 
 def read_kept(stored: Mapping[str, Any]) -> list[Finding]:

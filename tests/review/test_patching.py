@@ -10,7 +10,7 @@ import pytest
 from kimibot.review.changes import Anchor, FileDiff, Side
 from kimibot.review.diffs import parse, whole
 from kimibot.review.findings import Finding
-from kimibot.review.patching import patch
+from kimibot.review.patching import narrowed, patch
 from kimibot.review.said import Severity
 from tests.review.repositories import versions
 
@@ -85,3 +85,23 @@ def test_an_indent_that_was_left_out_is_put_in() -> None:
 )
 def test_where_nothing_can_be_patched_there_is_none(file: FileDiff, finding: Finding) -> None:
     assert patch([file], [finding]) == ""
+
+
+def test_a_patch_can_be_narrowed_to_some_of_its_findings(tmp_path: Path) -> None:
+    code = CODE.replace("\n", "\r\n").removesuffix("\r\n").encode()
+    findings = [suggests(number, f"new_{number}()\nmore()") for number in (3, 5, 20, len(LINES))]
+    made = patch([whole("src/a.py", code)], findings)
+
+    assert narrowed(made, findings) == made
+    for left in (findings[:1], findings[1:3], findings[3:]):
+        assert narrowed(made, left) == patch([whole("src/a.py", code)], left)
+    assert narrowed(made, []) == ""
+    assert narrowed("", findings) == ""
+
+
+def test_a_narrowed_patch_has_nothing_that_the_whole_one_had_not() -> None:
+    code = b"a\nb\nc\nd\ne\nf\n"
+    repeating = suggests(4, "d2\ne", "a.py")
+    made = patch([whole("a.py", code)], [suggests(1, "a2", "a.py"), repeating])
+
+    assert narrowed(made, [repeating]) == ""

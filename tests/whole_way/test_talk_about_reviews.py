@@ -175,6 +175,17 @@ async def test_the_patch_for_one_finding_is_given_to_whoever_names_it(tmp_path: 
         assert len(s.kimi.requests) == 1
 
 
+async def test_the_patch_leaves_out_what_is_not_a_problem(tmp_path: Path) -> None:
+    async with reviewed_scene(tmp_path) as (s, github):
+        root, review = await reviewed_change(s, github)
+        await s.ask("1 is not a problem", thread=root)
+        await s.outcome(root, count=2)
+        assert await s.slack.click("ana", DEV, review["ts"], texts.SUGGEST_PATCH)
+        *_, shared = await s.outcome(root, count=3)
+
+        assert await applied(tmp_path, shared) == FIXED_END
+
+
 @pytest.mark.parametrize("method", ["files.getUploadURLExternal", "files.completeUploadExternal"])
 async def test_where_files_are_not_taken_the_patch_is_in_the_reply(
     method: str, tmp_path: Path
