@@ -73,7 +73,7 @@ class Posting:
             await _explain(attempt, reply, error)
             return
         attempt.tell()
-        await reply.finish(_told(posted))
+        await reply.finish(_told(posted, is_retried=turn.attempt > 1))
 
     async def _review(self, attempt: Attempt) -> Postable | None:
         """As it is to be posted, None where it was not kept."""
@@ -94,8 +94,9 @@ async def _explain(attempt: Attempt, reply: LiveReply, error: GitHubError | NotP
     await reply.finish("", note.text, *([try_again(attempt.turn)] if note.can_retry else []))
 
 
-def _told(posted: Posted) -> str:
+def _told(posted: Posted, *, is_retried: bool) -> str:
+    """What an earlier attempt has put there was put there by this very press."""
     link = f"[{posted.full_name}#{posted.number}]({posted.url})"
-    if not posted.is_new:
+    if not posted.is_new and not is_retried:
         return texts.posted_already(link)
     return texts.posted(link, at_lines=posted.at_lines, in_text=posted.in_text)

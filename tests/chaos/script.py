@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 from kimibot.sandbox.kimi import Chunk, Heard, Plan, Refusal, Teller
@@ -10,12 +11,17 @@ LONG, SHORT = "long", "short"
 """An ask is named by one of these and a number: `long-3`."""
 
 _NAME = re.compile(rf"\b(?:{LONG}|{SHORT})-\d+")
+BUG, MENDED = "    return rows[len(rows)]", "    return rows[-1]"
+"""What the model finds wrong with a change, and what it suggests."""
+
 _PIECES = 30
 _PIECE_SECONDS = 0.08
 
 
 def script(heard: Heard, teller: Teller) -> Plan | Refusal:
     """The answer in some pieces; that to a long ask only at the second try."""
+    if BUG in heard.question:
+        return Plan((Chunk(content=_finding(), wait_seconds=_PIECE_SECONDS),))
     name = name_in(heard.question)
     if name.startswith(LONG) and heard.tries == 0:
         return teller.faults.named("server_fault")
@@ -45,6 +51,12 @@ def answer_to(name: str) -> str:
     half = len(prose) // 2
     fence = f"```python\n{code}\n```"
     return "\n\n".join([f"Answer to {name}:", *prose[:half], fence, *prose[half:], f"End {name}."])
+
+
+def _finding() -> str:
+    found = {"path": "src/rows.py", "line": 2, "quote": BUG, "severity": "critical"}
+    said = {"title": "Reads behind the end", "why": "It always fails.", "suggestion": MENDED}
+    return f"{json.dumps(found | said)}\n"
 
 
 def _paragraph(name: str, number: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Protocol
@@ -13,13 +13,16 @@ from uuid import uuid4
 from tests.chaos.calls import Calls, Moment
 from tests.chaos.world import World, open_world
 
-AT_ONCE = 8
-"""So many worlds live at the same time: they wait more than they work."""
+AT_ONCE = 5
+"""So many worlds live at the same time in each process: they wait more than they work."""
 
 MOST_MISSED = 1 / 3
 """How many edits and renewals there are depends on the time that all else takes."""
 
 Mishap = Callable[[World], None]
+
+Conversation = Callable[[World], Awaitable[list[str]]]
+"""What people do, and what is wrong in the end."""
 
 
 class Databases(Protocol):
@@ -55,23 +58,37 @@ def lose(world: World) -> None:
     raise ConnectionAbortedError
 
 
-async def undisturbed(databases: Databases) -> list[Moment]:
+async def ask_and_follow_up(world: World) -> list[str]:
+    """A long answer at the second try, then a follow-up in its thread."""
+    await world.until_connected()
+    first = await world.ask("long-1")
+    await world.until_ended()
+    await world.ask("short-2", first.ts)
+    return await world.verdict()
+
+
+async def undisturbed(
+    databases: Databases, conversation: Conversation = ask_and_follow_up
+) -> list[Moment]:
     """The moments of all outside calls when nothing happens."""
     calls = Calls()
     async with fresh_world(databases, calls) as world:
-        assert await _conversation(world) == []
+        assert await conversation(world) == []
     return calls.seen
 
 
 async def complaints_after(
-    databases: Databases, moments: Sequence[Moment], mishap: Mishap
+    databases: Databases,
+    moments: Sequence[Moment],
+    mishap: Mishap,
+    conversation: Conversation = ask_and_follow_up,
 ) -> list[str]:
     """What is wrong after the mishap at any of the moments, and with too few of them reached."""
     room = asyncio.Semaphore(AT_ONCE)
 
     async def trial(moment: Moment) -> tuple[bool, list[str]]:
         async with room:
-            return await _trial(databases, moment, mishap)
+            return await _trial(databases, moment, mishap, conversation)
 
     trials = await asyncio.gather(*(trial(moment) for moment in moments))
     missed = sum(not has_struck for has_struck, _ in trials)
@@ -92,18 +109,11 @@ async def fresh_world(databases: Databases, calls: Calls) -> AsyncIterator[World
         await asyncio.to_thread(databases.drop, url)
 
 
-async def _trial(databases: Databases, moment: Moment, mishap: Mishap) -> tuple[bool, list[str]]:
+async def _trial(
+    databases: Databases, moment: Moment, mishap: Mishap, conversation: Conversation
+) -> tuple[bool, list[str]]:
     calls = Calls()
     async with fresh_world(databases, calls) as world:
         calls.befall(moment, lambda: mishap(world))
-        found = await _conversation(world)
+        found = await conversation(world)
     return calls.has_struck, [f"{mishap.__name__} {moment}: {line}" for line in found]
-
-
-async def _conversation(world: World) -> list[str]:
-    """A long answer at the second try, then a follow-up in its thread; what is wrong in the end."""
-    await world.until_connected()
-    first = await world.ask("long-1")
-    await world.until_ended()
-    await world.ask("short-2", first.ts)
-    return await world.verdict()

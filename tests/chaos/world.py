@@ -11,6 +11,7 @@ from pathlib import Path
 
 from sqlalchemy import select
 
+from kimibot.sandbox.github import GITHUB_TOKEN, LocalGitHub, local_github
 from kimibot.sandbox.kimi import KimiOptions, LocalKimi, local_kimi
 from kimibot.sandbox.slack import LocalSlack, local_slack
 from kimibot.storage import Database, open_database
@@ -33,6 +34,11 @@ SHORT_LEASE = {
     "KIMIBOT_SLACK_TIMEOUT_SECONDS": "0.7",
     "KIMIBOT_SWEEP_SECONDS": "0.2",
 }
+PULLS = {
+    "GITHUB_TOKEN": GITHUB_TOKEN,
+    "KIMIBOT_GITHUB_REPOS": "acme/*",
+    "KIMIBOT_GITHUB_POST": "1",
+}
 OFTEN = (0.0, 1.0, 2.0, *[4.0] * 20)
 """Slack delivers again after a minute and after five; nobody wants to wait for that here."""
 
@@ -43,6 +49,7 @@ class World:
 
     slack: LocalSlack
     kimi: LocalKimi
+    github: LocalGitHub
     calls: Calls
     database: Database
     replicas: list[Replica] = field(default_factory=list)
@@ -93,7 +100,7 @@ class World:
         found = restless + complaints(
             self.asks, await self._turns(), await self.slack.messages(DEV)
         )
-        return [*found, *self._last_words()] if found else []
+        return [*found, *self.last_words()] if found else []
 
     async def _at_rest(self) -> None:
         while True:
@@ -115,7 +122,8 @@ class World:
                 for id_, ts, state, outcome, merged_into, reply_ts in rows
             ]
 
-    def _last_words(self) -> list[str]:
+    def last_words(self) -> list[str]:
+        """What the replicas have logged lately."""
         return [f"    {line}" for replica in self.replicas for line in replica.lines]
 
 
@@ -130,11 +138,13 @@ async def open_world(
             local_slack(redelivery_seconds=OFTEN, ack_timeout_seconds=2.0)
         )
         kimi = await stack.enter_async_context(local_kimi(options=KimiOptions(script=script)))
+        github = await stack.enter_async_context(local_github())
         slack.watch(calls.watch)
         kimi.watch(calls.watch)
+        github.watcher = calls.watch
         database = open_database(database_url, alone=False)
         stack.push_async_callback(database.close)
-        world = World(slack, kimi, calls, database)
+        world = World(slack, kimi, github, calls, database)
         for _ in range(replicas):
             await _start_replica(world, database_url, stack)
         yield world
@@ -146,6 +156,7 @@ async def _start_replica(world: World, database_url: str, stack: AsyncExitStack)
         tap, database_url = await stack.enter_async_context(tapped)
         world.taps.append(tap)
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-    own = bot_environment(world.slack, world.kimi, Path()) | SHORT_LEASE
-    environment = kept | own | {"DATABASE_URL": database_url, "PYTHONUNBUFFERED": "1"}
+    own = bot_environment(world.slack, world.kimi, Path()) | SHORT_LEASE | PULLS
+    own |= {"GITHUB_API_URL": world.github.api_url, "DATABASE_URL": database_url}
+    environment = kept | own | {"PYTHONUNBUFFERED": "1"}
     world.replicas.append(await stack.enter_async_context(running(environment)))

@@ -280,7 +280,7 @@ async def test_a_kill_after_it_was_posted_and_before_that_was_kept_posts_it_once
             await asyncio.wait_for(sent.wait(), 20)
             await bot.end(signal.SIGKILL)
         async with start() as bot:
-            replies = await w.until_said(root, "This review is on [acme/shop#7](")
+            replies = await w.until_said(root, "Posted to [acme/shop#7](")
             assert not any(GITHUB_TOKEN in line for line in bot.lines)
 
         assert len(replies) == 2

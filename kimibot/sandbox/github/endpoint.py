@@ -72,7 +72,8 @@ class LocalGitHub:
     `patch_budget` is how many changed lines a page of files has patches for; how large GitHub's
     own is has not been published. `anonymous_left` is how many more requests without a token are
     answered. `login` is whose the token is, or "" for that of an app, who is no user; it can only
-    read where it `may_not_write`. `on_review` is told of each review that was taken.
+    read where it `may_not_write`. `on_review` is told of each review that was taken, `watcher` of
+    each request twice: right before it is carried out, and right after, with True.
     """
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
@@ -84,6 +85,7 @@ class LocalGitHub:
         self.login = OUR_LOGIN
         self.may_not_write = False
         self.on_review: Callable[[], None] = lambda: None
+        self.watcher: Callable[[str, bool], None] = lambda *_: None
         self.url = ""
         self._clock = clock
 
