@@ -140,7 +140,7 @@ async def test_a_reply_that_comes_after_its_step_is_noticed_at_the_end() -> None
         LocalSlackControls(slack.url) as controls,
         aiohttp.ClientSession() as http,
     ):
-        channel = Channel(controls, lambda _: None)
+        channel = Channel(controls, "#dev", lambda _: None)
         root = await channel.ask("@kimibot hello")
         await post(http, slack, root)
         await channel.reply(root, lambda one: one["text"] == "said")

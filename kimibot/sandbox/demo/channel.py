@@ -12,7 +12,6 @@ Say = Callable[[str], None]
 Fields = dict[str, Any]
 Wanted = Callable[[Fields], bool]
 
-CHANNEL = "#dev"
 ASKER = "ana"
 STEP_SECONDS = 60.0
 AT_REST_SECONDS = 1.0
@@ -26,10 +25,11 @@ class Unexpected(Exception):
 
 
 class Channel:
-    """The channel as ana uses it. What is said and seen is told by `say`."""
+    """The channel of that name as ana uses it. What is said and seen is told by `say`."""
 
-    def __init__(self, slack: LocalSlackControls, say: Say) -> None:
+    def __init__(self, slack: LocalSlackControls, name: str, say: Say) -> None:
         self._slack = slack
+        self._name = name
         self._say = say
         self._counts: dict[str, int] = {}
 
@@ -37,16 +37,16 @@ class Channel:
         """Say it, in the thread of `root` or in one of its own; its ts."""
         named = "".join(f"  [{file['name']}]" for file in files)
         self._say(f"\n  {ASKER:8} {text}{named}")
-        return await self._slack.say(ASKER, CHANNEL, text, thread_ts=root, files=files)
+        return await self._slack.say(ASKER, self._name, text, thread_ts=root, files=files)
 
     async def edit(self, ts: str, text: str) -> None:
         self._say(f"  {ASKER:8} (edits it) {text}")
-        await self._slack.edit(ASKER, CHANNEL, ts, text)
+        await self._slack.edit(ASKER, self._name, ts, text)
 
     async def press(self, reply: Fields, action_id: str, label: str) -> None:
         """Press a button of a reply."""
         self._say(f"  {ASKER:8} (presses {label})")
-        await self._slack.click(ASKER, CHANNEL, reply["ts"], action_id)
+        await self._slack.click(ASKER, self._name, reply["ts"], action_id)
 
     async def pick(self, reply: Fields, action_id: str, number: int) -> None:
         """Choose in a menu of a reply, counted from 1. Raises Unexpected where it has none."""
@@ -57,12 +57,12 @@ class Channel:
         option = options[number - 1]
         label = f"{menu['placeholder']['text']} {option['text']['text']}"
         self._say(f"  {ASKER:8} (picks {label})")
-        await self._slack.click(ASKER, CHANNEL, reply["ts"], action_id, option["value"])
+        await self._slack.click(ASKER, self._name, reply["ts"], action_id, option["value"])
 
     async def choose(self, ts: str, shortcut: str, label: str) -> None:
         """Choose something in the menu of a message."""
         self._say(f"  {ASKER:8} (chooses {label})")
-        await self._slack.shortcut(ASKER, CHANNEL, ts, shortcut)
+        await self._slack.shortcut(ASKER, self._name, ts, shortcut)
 
     async def answer(self, root: str, *, replies: int = 1) -> str:
         """The text of the newest reply, once there are so many and none of them grows."""
@@ -85,7 +85,7 @@ class Channel:
 
     async def replies(self, root: str) -> list[Fields]:
         """The bot's messages in the thread, oldest first."""
-        thread = await self._slack.thread(CHANNEL, root)
+        thread = await self._slack.thread(self._name, root)
         found = [message for message in thread if message.get("bot_id")]
         self._counts[root] = len(found)
         return found

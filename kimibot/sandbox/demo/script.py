@@ -8,6 +8,7 @@ kill -9 in mid-answer.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import tempfile
@@ -62,7 +63,8 @@ async def play_script(*, say: Say) -> int:
                 environment = bot_environment(parts, Path(folder) / "script.db") | SHORT_LEASE
                 slack = await stack.enter_async_context(LocalSlackControls(parts.slack_url))
                 around = _Around(await stack.enter_async_context(aiohttp.ClientSession()), parts)
-                await _Play(Channel(slack, say), around, environment, say).all()
+                channels = Channel(slack, "#dev", say), Channel(slack, "#general", say)
+                await _Play(*channels, around, environment, say).all()
         except (Unexpected, RuntimeError, TimeoutError) as error:
             say(f"FAILED: {error or 'nothing happened in time'}")
             return 1
@@ -104,12 +106,19 @@ class _Around:
 
 
 class _Play:
-    """The conversation, step by step."""
+    """The conversation, step by step. The pull request has a channel of its own: in each, Slack
+    takes only a post a second."""
 
     def __init__(
-        self, channel: Channel, around: _Around, environment: Mapping[str, str], say: Say
+        self,
+        channel: Channel,
+        reviews: Channel,
+        around: _Around,
+        environment: Mapping[str, str],
+        say: Say,
     ) -> None:
         self._channel = channel
+        self._reviews = reviews
         self._around = around
         self._environment = environment
         self._say = say
@@ -134,7 +143,9 @@ class _Play:
             await bot.wait_for("socket open")
             self._say(f"\nThe bot is back (process {bot.pid}).")
             await self._answered_in_place(root)
-            await self._channel.nothing_more_came()
+            await asyncio.gather(
+                self._channel.nothing_more_came(), self._reviews.nothing_more_came()
+            )
             self._ended_cleanly(await bot.end())
 
     async def _mention_and_follow_up(self) -> None:
@@ -163,16 +174,16 @@ class _Play:
         )
 
     async def _pull_request(self, bot: Process) -> None:
-        root = await self._channel.ask(f"@kimibot review {self._around.pull_url}")
-        review = await self._channel.reply(root, lambda one: has_button(one, "suggest_patch"))
-        self._channel.show_findings(review)
+        root = await self._reviews.ask(f"@kimibot review {self._around.pull_url}")
+        review = await self._reviews.reply(root, lambda one: has_button(one, "suggest_patch"))
+        self._reviews.show_findings(review)
         await self._only_what_is_there(bot, body(review))
-        await self._channel.pick(review, "explain", 1)
-        explained = await self._channel.answer(root, replies=2)
+        await self._reviews.pick(review, "explain", 1)
+        explained = await self._reviews.answer(root, replies=2)
         _expect("25 orders" in explained, "the finding is not explained")
-        await self._channel.press(review, "suggest_patch", "Suggest patch")
-        shared = await self._channel.reply(root, lambda one: bool(one.get("files")), replies=4)
-        self._channel.show((await self._channel.replies(root))[-2])
+        await self._reviews.press(review, "suggest_patch", "Suggest patch")
+        shared = await self._reviews.reply(root, lambda one: bool(one.get("files")), replies=4)
+        self._reviews.show((await self._reviews.replies(root))[-2])
         self._say(f"           [{shared['files'][0]['name']}]")
         patch = await self._around.content(shared["files"][0])
         _expect(
@@ -183,8 +194,8 @@ class _Play:
         await self._fixed_since(root)
 
     async def _posted(self, root: str, review: Fields) -> None:
-        await self._channel.press(review, "post_review", "Post to the pull request")
-        posted = await self._channel.answer(root, replies=4)
+        await self._reviews.press(review, "post_review", "Post to the pull request")
+        posted = await self._reviews.answer(root, replies=5)
         _expect(posted.startswith("Posted to [acme/shop#7]("), "the review was not posted")
         page = await self._around.pull_page()
         _expect("Page 1 leaves out" in page, "what was posted is not on the pull request")
@@ -198,9 +209,9 @@ class _Play:
     async def _fixed_since(self, root: str) -> None:
         await self._around.push_fix()
         self._say("           (the author of the pull request pushes a fix of the first)")
-        await self._channel.ask("review again", root)
-        again = await self._channel.reply(root, lambda one: "Fixed" in body(one), replies=5)
-        self._channel.show_findings(again)
+        await self._reviews.ask("review again", root)
+        again = await self._reviews.reply(root, lambda one: "Fixed" in body(one), replies=6)
+        self._reviews.show_findings(again)
         self._say(f"           {body(again).splitlines()[-2]} {body(again).splitlines()[-1]}")
         open_part, _, fixed = body(again).partition("Fixed since")
         _expect("Page 1 leaves out" in fixed, "what is fixed is not told as fixed")
