@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from kimibot.answers import NO_TOOLS, Answer, ChatMessage, Toolbox, ToolCall
-from kimibot.errors import GitHubError, NotThere
+from kimibot.errors import GitHubError, NotThere, TooLarge
 from kimibot.review.excerpts import excerpt, listing
 from kimibot.review.lookups import TOOLS, BadCall, ListFiles, Lookup, ReadFile, read_call
 from kimibot.review.repository import Kind, Repository
@@ -29,6 +29,7 @@ FEWEST_TOKENS = 500
 
 ALREADY_GIVEN = "Already given above, and it is still the same. Do not ask for it again."
 TOO_MANY = f"Not looked up: {MOST_CALLS} calls at once are the most. Ask again if you need it."
+FAILED = "Not looked up: GitHub does not answer now."
 NO_ROOM = "Not looked up: there is no room for more."
 LAST_LOOK = "That was the last look. Write the review now, with what you know."
 
@@ -41,12 +42,14 @@ OnLookup = Callable[[str], None]
 class LookingUp:
     """For one review. Without a repository there are no tools at all.
 
-    `read` has the files of which something was read, each with all that was shown of it.
+    `read` has the files of which something was read, each with all that was shown of it. After it
+    `has_failed`, GitHub is not asked again: it wants to be left alone by whom it has refused.
     """
 
     def __init__(self, repository: Repository | None, budget_tokens: int) -> None:
         self.read: dict[str, str] = {}
         self.rounds = 0
+        self.has_failed = False
         self._repository = repository
         self._budget_tokens = budget_tokens
 
@@ -72,7 +75,10 @@ class LookingUp:
             raise BadCall(
                 f"There is no such {what} in {lookup.version}. list_files says what there is."
             ) from None
+        except TooLarge:
+            raise BadCall("This is too large to be read.") from None
         except GitHubError as error:
+            self.has_failed = True
             raise BadCall(f"GitHub does not give it ({error.name}). Go on without it.") from error
 
     async def _folder(self, wanted: ListFiles) -> str:
@@ -145,6 +151,8 @@ class Dialogue:
         if left_tokens < FEWEST_TOKENS:
             self._has_room = False
             return NO_ROOM
+        if self._looking_up.has_failed:
+            return FAILED
         try:
             lookup = read_call(call)
             if self._is_given(lookup):
@@ -164,7 +172,19 @@ class Dialogue:
     def _is_over(self) -> bool:
         return (
             not self._has_room
+            or self._looking_up.has_failed
             or self._repeats >= MOST_REPEATS
             or self._rounds >= MOST_ROUNDS
             or self._looking_up.rounds >= MOST_ROUNDS_IN_ALL
         )
+
+
+def latest(steps: Sequence[Sequence[ChatMessage]], most_tokens: int) -> tuple[ChatMessage, ...]:
+    """The steps of the last passes, each whole, as far as they are short enough together."""
+    kept: list[ChatMessage] = []
+    for one in reversed(steps):
+        most_tokens -= estimate(one)
+        if most_tokens < 0:
+            break
+        kept[:0] = one
+    return tuple(kept)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from kimibot import history, texts
-from kimibot.answers import Answer, ChatMessage, Usage
+from kimibot.answers import Answer, Usage
 from kimibot.asking import Asking
 from kimibot.attempt import Attempt
 from kimibot.conversation import Remembered
@@ -17,7 +17,7 @@ from kimibot.errors import ContextTooLong, RequestRefused
 from kimibot.gathering import Attached, Gathering, Guests, NothingToReview, Submissions
 from kimibot.history import MOST_BYTES
 from kimibot.live_reply import LiveReply
-from kimibot.looking_up import LookingUp
+from kimibot.looking_up import LookingUp, latest
 from kimibot.passes import Known, Passes, Work
 from kimibot.recalling import Recalling
 from kimibot.review import postable, prompts, reviewing
@@ -27,7 +27,6 @@ from kimibot.review.reading import Heard
 from kimibot.review.reviewing import Closed, Plan
 from kimibot.review.rounds import asks_again, kept, read_kept, without
 from kimibot.review.sources import words_of
-from kimibot.spending import estimate
 
 LOOK_UP_SHARE = 0.25
 """How much of what the model reads is kept free for what it looks up, and how much of the history
@@ -145,7 +144,7 @@ class Reviewing:
         )
         attempt.made = closed.report
         found = await asyncio.to_thread(_kept, closed, work, attempt.turn.id)
-        steps = _latest(work.steps, round(self._budget_tokens * LOOK_UP_SHARE))
+        steps = latest(work.steps, round(self._budget_tokens * LOOK_UP_SHARE))
         return replace(_answer(closed, work, found), steps=steps)
 
     async def _remember(
@@ -202,17 +201,6 @@ def _plan(material: Material, budget_tokens: int, *, has_tools: bool = False) ->
         missing_files=material.missing_files,
         has_tools=has_tools,
     )
-
-
-def _latest(steps: Sequence[Sequence[ChatMessage]], most_tokens: int) -> tuple[ChatMessage, ...]:
-    """Those of the last passes, as far as they leave room for what was reviewed."""
-    kept_steps: list[ChatMessage] = []
-    for one in reversed(steps):
-        most_tokens -= estimate(one)
-        if most_tokens < 0:
-            break
-        kept_steps[:0] = one
-    return tuple(kept_steps)
 
 
 def _answer(closed: Closed, work: Work, found: Mapping[str, Any]) -> Answer:

@@ -11,8 +11,16 @@ import pytest
 
 from kimibot import looking_up
 from kimibot.answers import Answer, ToolCall
-from kimibot.errors import GitHubError, GitHubLimited, NotThere
-from kimibot.looking_up import ALREADY_GIVEN, LAST_LOOK, NO_ROOM, Dialogue, LookingUp
+from kimibot.errors import GitHubError, GitHubLimited, NotThere, TooLarge
+from kimibot.looking_up import (
+    ALREADY_GIVEN,
+    FAILED,
+    LAST_LOOK,
+    NO_ROOM,
+    Dialogue,
+    LookingUp,
+    latest,
+)
 from kimibot.review.changes import Side
 from kimibot.review.repository import Entry, Kind
 
@@ -113,7 +121,7 @@ async def test_what_must_not_be_read_is_refused_before_anything_is_asked(path: s
         (Shop(kinds={"a.py": Kind.SUBMODULE}), "src/a.py", "This is a submodule"),
         (Shop(kinds={"a.py": Kind.FOLDER}), "src/a.py", "This is a folder"),
         (Shop(size_bytes=2_000_000), "src/a.py", "2000000 bytes, which is too large"),
-        (Shop(error=GitHubLimited()), "src/a.py", "GitHub does not give it (github_limited)"),
+        (Shop(error=TooLarge()), "src/a.py", "too large to be read"),
     ],
 )
 async def test_what_is_not_to_be_had_is_said_and_no_file_is_fetched(
@@ -127,6 +135,28 @@ async def test_what_is_not_to_be_had_is_said_and_no_file_is_fetched(
     assert len(shop.asked) == 1
     assert looking.read == {}
     assert dialogue.toolbox.may_call
+
+
+async def test_who_was_refused_by_github_asks_it_for_nothing_more() -> None:
+    shop = Shop(error=GitHubLimited())
+    dialogue, looking = dialogue_with(shop)
+
+    first, second = await results(dialogue, calling(reading(), reading("src/b.py")))
+
+    assert first == "GitHub does not give it (github_limited). Go on without it."
+    assert second == f"{FAILED}\n\n{LAST_LOOK}"
+    assert len(shop.asked) == 1
+    assert not dialogue.toolbox.may_call
+    assert not looking.dialogue(REQUEST).toolbox.may_call
+
+
+def test_what_is_kept_of_many_passes_are_the_last_ones_each_whole() -> None:
+    passes = [[{"role": "tool", "content": f"{n} " * 300}] * 2 for n in range(4)]
+
+    kept = latest([*passes, []], 900)
+
+    assert kept == (*passes[2], *passes[3])
+    assert latest(passes, 10) == ()
 
 
 async def test_what_was_given_is_not_given_twice_and_who_insists_is_stopped() -> None:
