@@ -60,20 +60,22 @@ class Posting:
         """
         attempt.earlier = None
         reply.wait_as(texts.posting)
-        turn = attempt.turn
-        review = await self._review(attempt)
-        if review is None:
-            attempt.tell()
-            await reply.finish(texts.REVIEW_GONE)
-            return
-        is_guest = await self._guests.is_external(turn.asker, turn.asker_team)
         try:
-            posted = await self._pulls.post(review, is_guest=is_guest, sure=attempt.lease.sure)
+            text = await self._post(attempt)
         except (GitHubError, NotPosted) as error:
             await _explain(attempt, reply, error)
             return
         attempt.tell()
-        await reply.finish(_told(posted, is_retried=turn.attempt > 1))
+        await reply.finish(text)
+
+    async def _post(self, attempt: Attempt) -> str:
+        """What is to be said of it then. Raises GitHubError and NotPosted."""
+        review, turn = await self._review(attempt), attempt.turn
+        if review is None:
+            return texts.REVIEW_GONE
+        is_guest = await self._guests.is_external(turn.asker, turn.asker_team)
+        posted = await self._pulls.post(review, is_guest=is_guest, sure=attempt.lease.sure)
+        return _told(posted, is_retried=turn.attempt > 1)
 
     async def _review(self, attempt: Attempt) -> Postable | None:
         """As it is to be posted, None where it was not kept."""

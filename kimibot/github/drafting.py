@@ -31,12 +31,8 @@ class Draft:
     @property
     def payload(self) -> dict[str, Any]:
         """The body of the request. With any other event it would approve, or wait as a draft."""
-        return {
-            "commit_id": self.head_sha,
-            "event": "COMMENT",
-            "body": self.body,
-            "comments": list(self.comments),
-        }
+        said = {"commit_id": self.head_sha, "event": "COMMENT", "body": self.body}
+        return said | ({"comments": list(self.comments)} if self.comments else {})
 
 
 def drafted(review: Postable) -> Draft:

@@ -125,15 +125,18 @@ class Posting:
 
     async def _send(self, place: _Place, is_guest: bool) -> Posted:
         """GitHub takes all comments or none, and does not say which one it minds."""
-        draft = drafted(place.review)
         try:
-            return await self._sent(place, draft, is_guest)
+            return await self._sent(place, drafted(place.review), is_guest)
         except GitHubFault as error:
             if error.status != UNPROCESSABLE:
                 raise
             log.warning("review refused: %s", error.detail)
         if there := await self._look(place):
             return self._posted(place, there, await self._whole(place, there))
+        return await self._send_without_comments(place, is_guest)
+
+    async def _send_without_comments(self, place: _Place, is_guest: bool) -> Posted:
+        """Once more, with all that was found in the text."""
         place = await self._checked(place, is_guest)
         await self._sleep(BETWEEN_WRITES_SECONDS)
         try:
@@ -175,7 +178,7 @@ class Posting:
             await self._sleep(seconds)
             try:
                 there = await self._look(place)
-            except (GitHubUnreachable, GitHubFault):
+            except GitHubError:  # also a limit: what has become of it is not known all the same
                 continue
             if there is not None:
                 return there

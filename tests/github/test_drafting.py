@@ -155,6 +155,7 @@ def test_a_comment_that_is_too_long_ends_after_a_paragraph_with_its_fences_close
     assert len(body.encode()) <= MOST_COMMENT_BYTES
     assert body.count("```") % 2 == 0
     assert ("c" * size in body) == (size < 7_900)
+    assert "wörd" not in body or "c" * size in body, "what is left out is the end of it"
     assert body.endswith(f"\n\n{texts.POSTED_IN_PART}")
 
 

@@ -87,7 +87,11 @@ def pull_of(local: LocalGitHub) -> LocalPull:
 
 
 def posts(local: LocalGitHub) -> int:
-    return sum(one.method == "POST" for one in local.requests)
+    return len(posted_to(local))
+
+
+def posted_to(local: LocalGitHub) -> list[str]:
+    return [one.path for one in local.requests if one.method == "POST"]
 
 
 def found_at(anchor: Anchor, suggestion: str = "") -> Finding:
@@ -219,6 +223,23 @@ async def test_a_review_that_was_not_taken_is_looked_for_but_not_sent_again(
     assert len(looks) == 1 + 1 + 3, "once before, and three times after it was sent"
 
 
+async def test_where_it_can_not_be_looked_for_either_nothing_is_claimed(
+    local: LocalGitHub, opened: Opener
+) -> None:
+    local.orders.append(Order("reviews", 502, method="POST", is_late=True))
+    limited = Order("reviews", 403, "API rate limit exceeded", {"retry-after": "60"}, times=0)
+    local.orders.append(limited)
+    local.on_review = lambda: setattr(limited, "times", 9)
+    with pytest.raises(NotPosted) as raised:
+        await post(opened, "added")
+    limited.times = 0
+    again, _ = await post(opened, "added")
+
+    assert raised.value.why is Unposted.UNCLEAR
+    assert not again.is_new
+    assert posts(local) == 1
+
+
 async def test_a_slow_answer_counts_as_none(local: LocalGitHub, opened: Opener) -> None:
     late = Order("reviews", 200, method="POST", is_late=True, delay_seconds=30.0)
     local.orders.append(late)
@@ -239,11 +260,14 @@ async def test_what_is_being_sent_is_not_given_up_when_the_turn_is(
         review = await reviewed(github, "added")
         posting = asyncio.create_task(github.posting.post(review, is_guest=False, sure=at_once))
         await sent.wait()
+        began = asyncio.get_running_loop().time()
         posting.cancel("draining")
         with pytest.raises(asyncio.CancelledError, match="draining"):
             await posting
+        waited_seconds = asyncio.get_running_loop().time() - began
         again = await github.posting.post(review, is_guest=False, sure=at_once)
 
+    assert waited_seconds > 0.1, "it went on before the answer was there"
     assert not again.is_new
     assert len(pull_of(local).reviews) == posts(local) == 1
 
@@ -444,6 +468,7 @@ async def test_a_redirect_that_keeps_the_method_is_followed_on_the_same_host(
 
     assert posted.is_new
     assert len(pull_of(local).reviews) == 1
+    assert posted_to(local)[1:] == ["/repositories/7/pulls/7/reviews"]
 
 
 @pytest.mark.parametrize("status", [301, 302])
@@ -456,6 +481,7 @@ async def test_after_any_other_redirect_the_name_is_asked_for_once_more(
 
     assert posted.is_new
     assert len(pull_of(local).reviews) == 1
+    assert posted_to(local)[1:] == ["/repos/acme/shop/pulls/7/reviews"]
 
 
 async def test_the_token_goes_to_no_other_host(local: LocalGitHub, opened: Opener) -> None:
