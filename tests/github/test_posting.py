@@ -548,6 +548,23 @@ async def test_where_the_hunks_were_made_here_no_line_is_sure_to_be_in_the_diff(
     assert material.pull.places == frozenset()
 
 
+async def test_what_is_read_above_a_change_is_no_line_of_its_diff(
+    local: LocalGitHub, opened: Opener
+) -> None:
+    body = [b"    x%d = %d\n" % (n, n) for n in range(20)]
+    pull_of(local).old = {"a.py": b"".join([b"def take():\n", *body])}
+    pull_of(local).new = {"a.py": b"".join([b"def take():\n", *body[:15], b"    y = 1\n"])}
+    async with opened() as github:
+        material = await Submissions(github).read(PULL, "", is_guest=False)
+
+    read = {anchor for file in material.files for anchor, _ in file.places()}
+    above = Anchor("a.py", Side.NEW, 1)
+    assert material.pull is not None
+    assert above in read
+    assert above not in material.pull.places
+    assert material.pull.places < read
+
+
 async def test_no_token_and_nothing_of_the_review_is_logged(
     local: LocalGitHub, opened: Opener, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -78,6 +78,7 @@ async def test_its_asker_posts_a_review_after_being_asked_back(tmp_path: Path) -
         asked_back = handles(review)[texts.POST_REVIEW]["confirm"]
         assert "acme/shop#7" in asked_back["text"]["text"]
         await s.slack.click("bo", DEV, review["ts"], texts.POST_REVIEW)
+        assert await s.rows("SELECT kind FROM turns") == [("review",)]
         assert await s.slack.click("ana", DEV, review["ts"], texts.POST_REVIEW)
         [left, told] = await s.outcome(root, count=2)
 
