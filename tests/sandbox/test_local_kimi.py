@@ -575,6 +575,28 @@ async def test_nothing_is_called_that_may_not_be_called(
     assert (told.content, told.finish_reason) == ("I would like to look.", "stop")
 
 
+NUMBERED = "Review.\n<<<CODE 1\nFILE shop/orders.py (modified)\n   53 +     first = number * size\n"
+
+
+async def test_a_review_looks_beside_the_change_once_where_it_has_tools(kimi: LocalKimi) -> None:
+    look = await ask(kimi, NUMBERED, tools=[LOOK])
+    call = {"role": "assistant", "reasoning_content": "", "tool_calls": [CALL]}
+    result = {"role": "tool", "tool_call_id": "a", "content": "found"}
+    messages = [{"role": "user", "content": NUMBERED}, call, result]
+    found = await ask(kimi, messages=messages, tools=[LOOK])
+    without = await ask(kimi, NUMBERED)
+
+    assert look.finish_reason == "tool_calls"
+    assert "shop/links.py" in "".join(
+        call["function"]["arguments"]
+        for event in look.events[:-1]
+        for choice in event["choices"]
+        for call in choice["delta"].get("tool_calls", ())
+    )
+    assert "Page 1 leaves out" in found.content
+    assert found.content == without.content
+
+
 async def test_raw_bytes_go_out_as_they_are(kimi: LocalKimi) -> None:
     kimi.play(Chunk(raw=": ping\n\n"), Chunk(raw=b"data:{}\r\n"), end=End.EOF)
 

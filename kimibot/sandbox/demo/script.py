@@ -177,6 +177,10 @@ class _Play:
         root = await self._reviews.ask(f"@kimibot review {self._around.pull_url}")
         review = await self._reviews.reply(root, lambda one: has_button(one, "suggest_patch"))
         self._reviews.show_findings(review)
+        _expect(
+            "Also read: `shop/links.py` (1 file)." in body(review),
+            "the review does not say that it looked at more than the diff",
+        )
         await self._only_what_is_there(bot, body(review))
         await self._reviews.pick(review, "explain", 1)
         explained = await self._reviews.answer(root, replies=2)

@@ -74,6 +74,16 @@ def page_of(orders: Sequence[Order], number: int, size: int = PAGE_SIZE) -> Page
     pages = len(orders) // size + 1
     return Page(orders[first : first + size], number, pages)
 '''
+_LINKS = b'''\
+"""The links below a list that comes in pages."""
+
+from __future__ import annotations
+
+
+def page_links(address: str, pages: int) -> list[str]:
+    """One for each page, as readers count them."""
+    return [f"{address}?page={number}" for number in range(1, pages + 1)]
+'''
 _VIEWS = b'''\
 """What a customer sees of the orders."""
 
@@ -113,9 +123,9 @@ at a time; without a number it shows page 1."""
 
 def showcase() -> LocalRepository:
     """The repository with its pull request; its author has the mended version ready to push."""
-    rules = {"REVIEW.md": _RULES}
-    old = {"shop/orders.py": _ORDERS, "shop/views.py": _VIEWS} | rules
-    new = {"shop/orders.py": _ORDERS + _PAGE, "shop/views.py": _PAGED_VIEWS} | rules
+    others = {"REVIEW.md": _RULES, "shop/links.py": _LINKS}
+    old = {"shop/orders.py": _ORDERS, "shop/views.py": _VIEWS} | others
+    new = {"shop/orders.py": _ORDERS + _PAGE, "shop/views.py": _PAGED_VIEWS} | others
     mended = new["shop/orders.py"].replace(b"= number * size", b"= (number - 1) * size")
     pull = LocalPull(
         old,

@@ -169,20 +169,23 @@ class LocalKimi(Orders):
             return faults.named("invalid_key")
         if fault := first_fault(body, size_bytes, self._efforts, sees=self.options.sees):
             return faults.named(fault.kind, fault.message)
-        heard = self._hear(body["messages"], size_bytes)
+        may_call = bool(body.get("tools")) and body.get("tool_choice") != "none"
+        heard = self._hear(body["messages"], size_bytes, may_call)
         scripted = self.options.script(heard, Teller(self.options.pace, faults))
         answer = self.answer_for(heard.question, scripted)
         self._count_try(heard.question, size_bytes, refused=isinstance(answer, Refusal))
         if isinstance(answer, Refusal):
             return answer
-        may_call = bool(body.get("tools")) and body.get("tool_choice") != "none"
         answer = answer if may_call else answer.without_calls()
         return answer.limited(body.get("max_completion_tokens", body.get("max_tokens")))
 
-    def _hear(self, messages: Sequence[Mapping[str, Any]], size_bytes: int) -> Heard:
+    def _hear(
+        self, messages: Sequence[Mapping[str, Any]], size_bytes: int, has_tools: bool
+    ) -> Heard:
         heard = hear(messages)
         tries = self._tries.get(heard.question, _Tries())
-        return hear(messages, tries=tries.count, shrunk=size_bytes < tries.longest_bytes)
+        shrunk = size_bytes < tries.longest_bytes
+        return hear(messages, tries=tries.count, shrunk=shrunk, has_tools=has_tools)
 
     def _count_try(self, question: str, size_bytes: int, *, refused: bool) -> None:
         if not refused:

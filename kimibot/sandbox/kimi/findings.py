@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kimibot.sandbox.kimi.heard import Heard
-from kimibot.sandbox.kimi.plan import Plan
+from kimibot.sandbox.kimi.plan import Plan, calling
 from kimibot.sandbox.kimi.telling import Teller, written
 
 _FRAME = "<<<CODE "
@@ -22,7 +22,7 @@ class _Bug:
     """What gives a bug away, and what there is to say of it; `mended` takes the line's place.
 
     With `quote` it is said of a line that is not there, as a model does now and then. `explained`
-    is the name of a text that says more.
+    is the name of a text that says more, and `beside` a file outside of the change that shows it.
     """
 
     pattern: str
@@ -32,6 +32,7 @@ class _Bug:
     mended: str = ""
     quote: str = ""
     explained: str = ""
+    beside: str = ""
 
 
 _BUGS = (
@@ -45,7 +46,7 @@ _BUGS = (
     _Bug(r"= number \* size$", "critical", "Page 1 leaves out the newest orders",
          "People count pages from 1, so page 1 begins at the 21st order. Nobody ever sees the 20 "
          "before it, and whoever has no more than 20 sees none at all.", "= (number - 1) * size",
-         explained="explained"),
+         explained="explained", beside="shop/links.py"),
     _Bug(r"= number \* size$", "major", "`load_page` reads all orders twice", "It asks for the "
          "whole table each time.", quote="    orders = load_page(customer, first)"),
     _Bug(r"len\(orders\) // size \+ 1$", "minor", "A full last page is followed by an empty one",
@@ -59,8 +60,13 @@ def wants_findings(heard: Heard) -> bool:
 
 
 def find(heard: Heard, teller: Teller) -> Plan:
-    """The bugs that are known here, wherever they stand."""
-    found = list(_found(heard.question.partition(_FRAME)[2]))
+    """The bugs that are known here, wherever they stand; first what is beside them, if it can."""
+    code = heard.question.partition(_FRAME)[2]
+    looks = [bug.beside for bug in _BUGS if bug.beside and re.search(bug.pattern, code, re.M)]
+    if looks and heard.may_call:
+        calls = [("read_file", {"path": path, "version": "head"}) for path in looks]
+        return calling(teller.pace.thought(written("thinking")), *calls)
+    found = list(_found(code))
     lines = [json.dumps(one) for one in (*found, {"verdict": _verdict(found)})]
     return teller.says("\n".join(lines))
 

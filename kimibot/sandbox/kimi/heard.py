@@ -21,6 +21,7 @@ class Heard:
     """The request's words. `tries` counts the refusals that the same ask has met already.
 
     `shrunk` says that an earlier try of the same ask was longer; `last_answer` is ours, before it.
+    `may_call` says that there are tools to call, and that none was called for this ask so far.
     """
 
     question: str
@@ -28,6 +29,7 @@ class Heard:
     tries: int = 0
     shrunk: bool = False
     last_answer: str = ""
+    may_call: bool = False
 
     @property
     def plain(self) -> str:
@@ -41,12 +43,20 @@ class Heard:
         return block.group(1) if block else ""
 
 
-def hear(messages: Sequence[Mapping[str, Any]], *, tries: int = 0, shrunk: bool = False) -> Heard:
+def hear(
+    messages: Sequence[Mapping[str, Any]],
+    *,
+    tries: int = 0,
+    shrunk: bool = False,
+    has_tools: bool = False,
+) -> Heard:
     """Take the asks of people out of a request's messages, oldest first."""
     asks = [ask for message in messages for ask in _asks(message)]
     question = asks[-1] if asks else ""
     answers = [text_of(message) for message in messages if message.get("role") == "assistant"]
-    return Heard(question, tuple(asks[:-1]), tries, shrunk, answers[-1] if answers else "")
+    last = answers[-1] if answers else ""
+    may_call = has_tools and bool(messages) and messages[-1].get("role") == "user"
+    return Heard(question, tuple(asks[:-1]), tries, shrunk, last, may_call)
 
 
 def text_of(message: Mapping[str, Any]) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kimibot.sandbox.kimi.plan import Chunk, Counted, End, Plan, Refusal
+from kimibot.sandbox.kimi.plan import Chunk, Counted, End, Plan, Refusal, calling
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +81,7 @@ class Orders:
         A request that offers no tools gets the same answer without the calls.
         """
         said = Chunk(content=content, reasoning=reasoning)
-        pieces = [piece for at, one in enumerate(calls) for piece in _pieces(at, *one)]
-        self._add(Plan((said, *pieces), finish_reason="tool_calls"), times, where)
+        self._add(calling((said,), *calls), times, where)
 
     def refuse(
         self,
@@ -147,13 +145,3 @@ class Orders:
 
     def _add(self, what: Plan | Refusal | Change, times: int, where: str) -> None:
         self._orders.append(_Order(what, times, where))
-
-
-def _pieces(index: int, name: str, arguments: Mapping[str, Any] | str) -> Iterator[Chunk]:
-    """Name and id first, then the arguments in two pieces; the ids come again in later answers."""
-    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    half = len(text) // 2
-    function = {"name": name, "arguments": ""}
-    yield Chunk(tool_calls=({"index": index, "id": f"{name}:{index}", "function": function},))
-    for piece in (text[:half], text[half:]):
-        yield Chunk(tool_calls=({"index": index, "function": {"arguments": piece}},))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -82,6 +83,22 @@ class Plan:
         if max_tokens is None or len(self.chunks) <= max_tokens:
             return self
         return replace(self, chunks=self.chunks[:max_tokens], end=End.DONE, finish_reason="length")
+
+
+def calling(thought: tuple[Chunk, ...], *calls: tuple[str, Mapping[str, Any] | str]) -> Plan:
+    """Thoughts, then calls of these tools, each with its arguments; a string goes as it is."""
+    pieces = [piece for at, one in enumerate(calls) for piece in _pieces(at, *one)]
+    return Plan((*thought, *pieces), finish_reason="tool_calls")
+
+
+def _pieces(index: int, name: str, arguments: Mapping[str, Any] | str) -> Iterator[Chunk]:
+    """Name and id first, then the arguments in two pieces; the ids come again in later answers."""
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    half = len(text) // 2
+    function = {"name": name, "arguments": ""}
+    yield Chunk(tool_calls=({"index": index, "id": f"{name}:{index}", "function": function},))
+    for piece in (text[:half], text[half:]):
+        yield Chunk(tool_calls=({"index": index, "function": {"arguments": piece}},))
 
 
 @dataclass(frozen=True, slots=True)
