@@ -13,7 +13,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, async_playwright, expect
 
-from kimibot.sandbox.page import open_page
+from kimibot.sandbox.page import open_page, review_examples
 from kimibot.sandbox.slack import BOT_TOKEN, LocalSlack, local_slack
 from tests.sandbox.browsers import ARGUMENTS, chromium_path
 
@@ -282,6 +282,28 @@ async def test_an_example_is_put_where_the_bot_can_hear_it(seen: Seen) -> None:
     await expect(seen.page.locator("#title")).to_have_text("# general")
     await expect(seen.composer).to_have_value("@kimibot hello")
     await expect(seen.composer).to_be_focused()
+
+
+async def test_the_address_of_the_pull_request_is_shown_whole_and_asked_in_one_press(
+    browser: Browser,
+) -> None:
+    pull_url = "http://127.0.0.1:38639/acme/shop/pull/7"
+    async with (
+        local_slack() as slack,
+        open_page(slack, examples=[review_examples(pull_url)]) as url,
+    ):
+        page = await browser.new_page(viewport={"width": 1280, "height": 800})
+        await page.goto(url)
+        example = page.locator(".example strong", has_text=pull_url)
+        await expect(example).to_be_visible()
+        is_whole = await example.evaluate(
+            "one => one.scrollWidth <= one.clientWidth && one.scrollHeight <= one.clientHeight"
+        )
+        await example.click()
+        await expect(page.locator("#write textarea")).to_have_value(f"@kimibot review {pull_url}")
+        await page.close()
+
+    assert is_whole
 
 
 async def test_nobody_can_write_in_a_closed_channel(seen: Seen) -> None:
