@@ -331,7 +331,8 @@ Mention me in a channel or write to me directly, and I answer in the thread with
 In a thread of mine, follow-ups need no mention where it is clear that they are for me.
 
 A message to me that begins with `review` has code reviewed: what is pasted or attached, or a pull \
-request by its address on GitHub.
+request by its address on GitHub. Below it, **Explain** tells more about a finding, and what is \
+**Not a problem** is not brought up again in the thread.
 
 I read the files that you attach: text, code, PDF, and pictures where Kimi sees them. \
 You can edit or delete your question, press **Stop**, and let me **Continue** what ended too \

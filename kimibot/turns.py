@@ -54,7 +54,7 @@ ON_REVIEWS = frozenset({Kind.PATCH, Kind.EXPLAIN, Kind.NOT_A_PROBLEM})
 """About what a review has found."""
 
 FOR_THE_MODEL = frozenset(
-    {Kind.ASK, Kind.SUMMARISE, Kind.ABOUT, Kind.CONTINUE, *ON_REVIEWS, *REVIEWS}
+    {Kind.ASK, Kind.SUMMARISE, Kind.ABOUT, Kind.CONTINUE, Kind.POST, *ON_REVIEWS, *REVIEWS}
 )
 """What these are about is read by the model; the others are between people and the bot itself."""
 

@@ -320,3 +320,50 @@ async def test_the_last_words_do_not_wait_for_the_count_of_lines() -> None:
         await reply.finish(TEXT)
 
     assert now() - finished_at < 0.5
+
+
+PATCH = CodeFile(1, "patch", "--- a\n+++ b\n", stem="review")
+
+
+async def hand_over(shelf: Shelf, *, is_taken_over: bool = False, left: int = 0) -> Channel:
+    """A file that is handed over, also where an earlier attempt has left so many parts."""
+    channel = Channel()
+    async with open_reply(channel, shelf) as reply:
+        await reply.finish("\n\n".join(["word " * 1_500] * left))
+    reply_ts = sorted(channel.shown) if is_taken_over else ()
+    async with open_reply(channel, shelf, reply_ts=reply_ts, is_taken_over=is_taken_over) as reply:
+        await reply.hand_over("As a patch.", PATCH, otherwise="```\n--- a\n```")
+    return channel
+
+
+@in_virtual_time
+async def test_a_file_that_was_shared_before_a_crash_is_not_shared_again() -> None:
+    shelf = Shelf()
+    shelf.put([shelf.name("turn-1", PATCH)])
+
+    channel = await hand_over(shelf, is_taken_over=True, left=2)
+
+    assert (channel.bodies(), shelf.shares) == (["As a patch."], 0)
+    assert len(shelf.shared_files) == 1
+
+
+@in_virtual_time
+@pytest.mark.parametrize("lost", [[], [LOST]])
+async def test_a_file_is_handed_over_once_also_where_nobody_hears_of_it(
+    lost: list[SlackError],
+) -> None:
+    shelf = Shelf(lost=lost)
+
+    channel = await hand_over(shelf)
+
+    assert channel.bodies()[-1] == "As a patch."
+    assert list(shelf.shared_files.values()) == [[shelf.name("turn-1", PATCH)]]
+
+
+@in_virtual_time
+async def test_where_a_file_is_not_taken_what_is_in_it_is_shown() -> None:
+    shelf = Shelf(refusal=SlackError("files.getUploadURLExternal", "missing_scope"))
+
+    channel = await hand_over(shelf, is_taken_over=True, left=1)
+
+    assert (channel.bodies(), shelf.shared_files) == (["```\n--- a\n```"], {})

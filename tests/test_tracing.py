@@ -147,6 +147,12 @@ def test_tables_of_another_version_are_named_with_the_fix(
     assert "kimibot db upgrade" in capsys.readouterr().err
 
 
+def test_of_a_press_it_is_told_what_was_pressed_below_which_message() -> None:
+    told = list(lines(replace(TURN, pressed="explain:2")))
+
+    assert "ask            1700000001.000100, pressed: explain:2" in told
+
+
 def test_a_life_is_told_with_its_ids_and_the_seconds_between_its_steps() -> None:
     assert list(lines(TURN)) == [
         "turn           turn-1",

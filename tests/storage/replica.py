@@ -11,7 +11,7 @@ from kimibot.errors import ClaimLost
 from kimibot.storage import Database, Store
 from kimibot.storage.edit_store import EditStore
 from kimibot.storage.stop_store import StopStore
-from kimibot.turns import Again, Claim, Ending, Renewal
+from kimibot.turns import Again, Claim, Ending, Press, Renewal
 from tests.storage.said import NOW, answered, failed, says, ts
 from tests.storage.stepping import SteppedDatabase
 
@@ -137,6 +137,17 @@ def press(turn_id: str) -> Deed:
         thread_id = await replica.requeue(turn_id)
         if thread_id is not None:
             replica.queued_again.append(turn_id)
+            await work(replica, thread_id)
+
+    return deed
+
+
+def press_below(turn_id: str, press: Press) -> Deed:
+    """Press something below the reply of a turn, and work off what that queues."""
+
+    async def deed(replica: Replica) -> None:
+        thread_id = await replica.press(turn_id, press, NOW)
+        if thread_id is not None:
             await work(replica, thread_id)
 
     return deed

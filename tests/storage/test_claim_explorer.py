@@ -14,6 +14,7 @@ from math import comb, isqrt
 import pytest
 
 from kimibot.storage import Database, open_database
+from kimibot.turns import Kind, Press
 from tests.storage.broken_queries import (
     CountingFirst,
     NotingWithoutFence,
@@ -36,6 +37,7 @@ from tests.storage.replica import (
     keep_twice,
     look,
     press,
+    press_below,
     prolong,
     queue,
     show,
@@ -52,6 +54,8 @@ FAILED = {"first": (queue(1), take, fail)}
 FAILED_AND_HELD = {"first": (queue(1), take, fail, queue(2), take)}
 ANSWERED = {"first": (queue(1), take, finish)}
 TRY_AGAIN = (press("first-1"),)
+EXPLAIN = press_below("first-1", Press(Kind.EXPLAIN, 2))
+PATCH = press_below("first-1", Press(Kind.PATCH))
 ANSWER_AGAIN = (answer_again("first-1"),)
 
 AN_ASK_WHILE_AN_ANSWER_IS_KEPT = Scenario({"first": (finish,), "second": (hear(2),)}, HELD)
@@ -132,6 +136,14 @@ SCENARIOS = {
     "answer again and an ask": (
         Scenario({"first": ANSWER_AGAIN, "second": (hear(2),)}, ANSWERED),
         430,
+    ),
+    "a press below a reply that comes twice": (
+        Scenario({"first": (), "second": (EXPLAIN,), "third": (EXPLAIN,)}, ANSWERED),
+        85,
+    ),
+    "two presses below one reply": (
+        Scenario({"first": (), "second": (EXPLAIN,), "third": (PATCH,)}, ANSWERED),
+        230,
     ),
     "an edit while an answer is kept": (
         Scenario({"first": (look, finish), "second": (edit(1, "no, this"),)}, HELD),

@@ -17,6 +17,7 @@ from kimibot.storage.trace import (
     turns_by_id,
     turns_by_message,
 )
+from kimibot.turns import Kind, Press
 from tests.storage.said import (
     LAPSED,
     NOW,
@@ -153,3 +154,18 @@ async def test_an_id_that_an_endpoint_gives_again_and_again_finds_the_newest(
 
     found = await turns_by_id(database, "trace-1")
     assert [turn.ts for turn in found] == [ts(number) for number in range(MOST_TURNS + 2, 2, -1)]
+
+
+async def test_a_message_is_traced_to_its_own_turn_and_not_to_what_was_pressed_below_it(
+    database: Database, store: Store
+) -> None:
+    turn_id = await an_answer(store)
+    await store.press(turn_id, Press(Kind.EXPLAIN, 2), NOW)
+    thread_id = (await one_by_id(database, turn_id)).thread
+    [turn] = await turns_by_message(database, THREAD.channel, ts(6))
+    claim = await claimed(store, (await ask(store, 9)).thread_id)
+    await keep(store, claim, answered(10))
+    [pressed] = await turns_by_message(database, THREAD.channel, ts(10))
+
+    assert (turn.id, turn.pressed, thread_id) == (turn_id, "", THREAD)
+    assert (pressed.pressed, pressed.ts) == ("explain:2", ts(6))
