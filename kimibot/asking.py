@@ -176,7 +176,7 @@ class Asking:
         `on_delta` shows what has come; until then there is `sign`. Raises KimiError and Denied.
         """
         wanted_tokens = max_completion_tokens or self._model.max_completion_tokens
-        granted = await self._granting.grant(attempt, messages, wanted_tokens)
+        granted = await self._granting.grant(attempt, messages, wanted_tokens, toolbox)
         async with self._sending(attempt, reply, messages, granted, sign, toolbox) as deltas:
             async for delta in deltas:
                 attempt.add(delta, self._now())
@@ -203,7 +203,7 @@ class Asking:
 
         An endpoint that goes on beyond the limit that it was given is not listened to any longer.
         """
-        sent = attempt.spending.send(messages, attempt.assembling)
+        sent = attempt.spending.send(messages, attempt.assembling, toolbox)
 
         def on_wait(ahead: int) -> None:
             sent.counts = ahead == 0

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from kimibot import texts
 from kimibot.allowance import DailyLimits, Denial, Grant, Limit, Request
-from kimibot.answers import ChatMessage
+from kimibot.answers import NO_TOOLS, ChatMessage, Toolbox
 from kimibot.attempt import Attempt
 from kimibot.errors import DatabaseUnavailable
 from kimibot.spending import estimate
@@ -52,12 +52,16 @@ class Granting:
         self._now = now
 
     async def grant(
-        self, attempt: Attempt, messages: Sequence[ChatMessage], completion_tokens: int
+        self,
+        attempt: Attempt,
+        messages: Sequence[ChatMessage],
+        completion_tokens: int,
+        toolbox: Toolbox = NO_TOOLS,
     ) -> int:
         """How many tokens, of those wanted, may come back for these messages. Raises Denied."""
         if not self._limits:
             return completion_tokens
-        wanted = Request(estimate(messages), completion_tokens)
+        wanted = Request(estimate(messages, toolbox), completion_tokens)
         granted = await self._daily_tokens.grant(
             attempt.claim, self._day(), self._limits, wanted, attempt.spending.used or Used()
         )

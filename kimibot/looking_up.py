@@ -62,7 +62,7 @@ class LookingUp:
         return Toolbox(TOOLS) if self._repository is not None else NO_TOOLS
 
     def left_tokens(self, messages: Sequence[ChatMessage]) -> int:
-        return self._budget_tokens - estimate(messages)
+        return self._budget_tokens - estimate(messages, self.toolbox)
 
     async def look_up(self, lookup: Lookup, most_tokens: int) -> str:
         """What is there, as the model reads it. Raises BadCall for what is not to be had."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kimibot.answers import ChatMessage, Usage
+from kimibot.answers import NO_TOOLS, ChatMessage, Toolbox, Usage
 from kimibot.assembling import Assembling
 from kimibot.estimating import tokens
 from kimibot.picturing import tokens_of
@@ -30,8 +30,9 @@ class Sent:
         """As the endpoint has counted it; where it has not said, a pessimistic estimate."""
         if not self.counts:
             return Used()
-        answer = self.received.cut()
+        answer = self.received.finish()
         usage, said = answer.usage or Usage(), answer.content + (answer.reasoning or "")
+        said += "".join(call.name + call.arguments for call in answer.tool_calls)
         return Used(
             _counted(usage.prompt_tokens, self.prompt_tokens),
             _counted(usage.completion_tokens, tokens(said) if said else 0),
@@ -45,9 +46,14 @@ class Spending:
     def __init__(self) -> None:
         self._sent: list[Sent] = []
 
-    def send(self, messages: Sequence[ChatMessage], received: Assembling) -> Sent:
+    def send(
+        self,
+        messages: Sequence[ChatMessage],
+        received: Assembling,
+        toolbox: Toolbox = NO_TOOLS,
+    ) -> Sent:
         """These messages are sent now, and what comes back is put together in `received`."""
-        sent = Sent(estimate(messages), received)
+        sent = Sent(estimate(messages, toolbox), received)
         self._sent.append(sent)
         return sent
 
@@ -58,9 +64,12 @@ class Spending:
         return sum(counting, Used()) if counting else None
 
 
-def estimate(messages: Sequence[ChatMessage]) -> int:
-    """How many tokens these messages are at most."""
-    return sum(map(tokens_of, messages))
+def estimate(messages: Sequence[ChatMessage], toolbox: Toolbox = NO_TOOLS) -> int:
+    """How many tokens these messages are at most, with the tools that go with them."""
+    declared = sum(
+        tokens(f"{tool.name} {tool.description} {tool.parameters}") for tool in toolbox.tools
+    )
+    return sum(map(tokens_of, messages)) + declared
 
 
 def _counted(by_endpoint: int | None, by_us: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kimibot.answers import ChatMessage, Delta, Usage
+from kimibot.answers import ChatMessage, Delta, Tool, Toolbox, ToolCallPiece, Usage
 from kimibot.assembling import Assembling
 from kimibot.estimating import tokens
 from kimibot.spending import Spending, estimate
@@ -62,3 +62,17 @@ def test_a_turn_whose_every_request_was_refused_has_not_asked() -> None:
     spending.send(MESSAGES, received()).counts = False
 
     assert spending.used is None
+
+
+def test_tools_count_with_what_is_sent_and_their_calls_with_what_is_said() -> None:
+    spending, plain = Spending(), Spending()
+    piece = ToolCallPiece(0, "c-1", "look", '{"path": "src/a.py"}')
+    look = Tool("look", "Looks at a file of the repository.", {"type": "object"})
+    spending.send(MESSAGES, received(Delta(tool_calls=(piece,))), Toolbox((look,)))
+    plain.send(MESSAGES, received())
+    used, without = spending.used, plain.used
+
+    assert used is not None
+    assert without is not None
+    assert used.prompt_tokens > without.prompt_tokens + 10
+    assert used.completion_tokens == tokens('look{"path": "src/a.py"}')

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -88,8 +89,11 @@ def roles(s: Scene, number: int = -1) -> list[str]:
     return [message["role"] for message in said(s, number)]
 
 
-async def test_a_bug_is_found_that_only_another_file_shows(tmp_path: Path) -> None:
+async def test_a_bug_is_found_that_only_another_file_shows(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """Its name stands in no line of the diff: without the look it would count as invented."""
+    caplog.set_level(logging.INFO)
     async with scene(tmp_path) as (s, github):
         s.kimi.call(READ_HELPERS, ("list_files", {"folder": "src", "version": "base"}))
         s.kimi.play(FINDING, VERDICT)
@@ -109,6 +113,8 @@ async def test_a_bug_is_found_that_only_another_file_shows(tmp_path: Path) -> No
         assert helpers["content"].endswith("    2       return rows.pop(0)")
         assert "other.py (6 bytes)" in listed["content"]
         assert all(one.has_token for one in github.requests)
+        assert "look_ups" in vars(next(r for r in caplog.records if r.message == "reviewed"))
+        assert "pick_first" not in str([vars(record) for record in caplog.records])
         assert await s.rows("SELECT prompt_tokens, completion_tokens FROM usage") == [(200, 20)]
         assert await s.slack.complaints() == []
 
