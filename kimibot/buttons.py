@@ -27,6 +27,9 @@ class Asks(Protocol):
 
     async def turn_owner(self, turn_id: str) -> tuple[Thread, str] | None: ...
 
+    async def has_asked(self, turn_id: str, person: str) -> bool:
+        """Whether the turn answers an ask of theirs, alone or with those of others."""
+
     async def requeue(self, turn_id: str) -> int | None: ...
 
     async def has_ended(self, turn_id: str) -> bool: ...
@@ -157,12 +160,12 @@ class Buttons:
             self._tell(thread, user, texts.REASONING_GONE)
 
     async def _thread_for_asker(self, turn_id: str, user: str) -> Thread | None:
-        """The turn's thread, if it is the asker who has pressed; others are told."""
+        """The turn's thread, if one whose ask it answers has pressed; others are told."""
         owner = await self._asks.turn_owner(turn_id)
         if owner is None:
             return None
-        thread, asker = owner
-        if user != asker:
+        thread = owner[0]
+        if not await self._asks.has_asked(turn_id, user):
             self._tell(thread, user, texts.NOT_YOURS)
             return None
         return thread

@@ -36,6 +36,9 @@ class Corrections(Protocol):
 
     async def turn_owner(self, turn_id: str) -> tuple[Thread, str] | None: ...
 
+    async def has_asked(self, turn_id: str, person: str) -> bool:
+        """Whether the turn answers an ask of theirs, alone or with those of others."""
+
 
 class Editing:
     """Both raise DatabaseUnavailable: then Slack must not get its acknowledgement."""
@@ -80,8 +83,8 @@ class Editing:
         owner = await self._corrections.turn_owner(renewal.turn_id)
         if owner is None:
             return
-        thread, asker = owner
-        if person != asker:
+        thread = owner[0]
+        if not await self._corrections.has_asked(renewal.turn_id, person):
             self._tell(thread, person, texts.NOT_YOURS)
             return
         again, thread_id = await self._corrections.answer_again(renewal)

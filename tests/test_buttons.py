@@ -28,6 +28,9 @@ class Rows:
     async def turn_owner(self, turn_id: str) -> tuple[Thread, str] | None:
         return THREAD, "U1"
 
+    async def has_asked(self, turn_id: str, person: str) -> bool:
+        return person == "U1"
+
     async def has_ended(self, turn_id: str) -> bool:
         self._looks -= 1
         return self._looks < 0

@@ -50,6 +50,9 @@ class Corrections:
     async def turn_owner(self, turn_id: str) -> tuple[Thread, str] | None:
         return (THREAD, "U1") if turn_id == "turn-1" else None
 
+    async def has_asked(self, turn_id: str, person: str) -> bool:
+        return person == "U1"
+
 
 class Stage:
     def __init__(self, *answers: Corrected, again: Again = Again.QUEUED) -> None:

@@ -82,6 +82,12 @@ _TURN_OWNER = (
     .join_from(turns, threads)
     .where(turns.c.id == bindparam("turn_id"))
 )
+_HAS_ASKED = select(
+    exists().where(
+        or_(turns.c.id == bindparam("turn_id"), turns.c.merged_into == bindparam("turn_id")),
+        turns.c.asker == bindparam("person"),
+    )
+)
 _HAS_OPEN_TURN = select(exists().where(turns.c.thread_id == bindparam("thread_id"), is_open))
 _COUNT_OPEN = select(func.count()).select_from(turns).where(is_open)
 
@@ -155,6 +161,12 @@ async def turn_owner(connection: AsyncConnection, turn_id: str) -> tuple[Thread,
     """The thread that a turn belongs to and who asked."""
     row = (await connection.execute(_TURN_OWNER, {"turn_id": turn_id})).one_or_none()
     return row and (Thread(row.team, row.channel, row.root_ts), row.asker)
+
+
+async def has_asked(connection: AsyncConnection, turn_id: str, person: str) -> bool:
+    """Whether the turn answers an ask of that person: its own, or one that was merged into it."""
+    key = {"turn_id": turn_id, "person": person}
+    return bool((await connection.execute(_HAS_ASKED, key)).scalar())
 
 
 async def open_asks(connection: AsyncConnection) -> int:

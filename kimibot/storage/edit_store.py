@@ -40,3 +40,8 @@ class EditStore:
         """The turn's thread and asker; None if there is no such turn."""
         async with self._database.reading(ACCEPT_SECONDS) as connection:
             return await asks.turn_owner(connection, turn_id)
+
+    async def has_asked(self, turn_id: str, person: str) -> bool:
+        """Whether the turn answers an ask of that person, alone or with others."""
+        async with self._database.reading(ACCEPT_SECONDS) as connection:
+            return await asks.has_asked(connection, turn_id, person)

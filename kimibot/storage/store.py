@@ -227,6 +227,11 @@ class Store:
         async with self._database.reading(ACCEPT_SECONDS) as connection:
             return await asks.turn_owner(connection, turn_id)
 
+    async def has_asked(self, turn_id: str, person: str) -> bool:
+        """Whether the turn answers an ask of that person, alone or with others."""
+        async with self._database.reading(ACCEPT_SECONDS) as connection:
+            return await asks.has_asked(connection, turn_id, person)
+
     async def answer_to(self, turn_id: str) -> ChatMessage | None:
         """The model's message for a turn as it was received; None where none is kept."""
         async with self._database.reading(ACCEPT_SECONDS) as connection:

@@ -29,10 +29,12 @@ NEW = f"def last(rows):\n{BUG}\n".encode()
 PRESSES = {texts.SUGGEST_PATCH: Kind.PATCH, texts.POST_REVIEW: Kind.POST}
 
 
-@pytest.mark.parametrize("half", [pytest.param(0, marks=pytest.mark.quick), 1])
-@pytest.mark.parametrize("mishap", [kill, lose])
+@pytest.mark.parametrize(
+    ("mishap", "half"),
+    [pytest.param(kill, 0, marks=pytest.mark.quick), (kill, 1), (lose, 0), (lose, 1)],
+)
 async def test_a_review_comes_once_with_its_patch_and_is_posted_once(
-    migrated_file: Path, tmp_path: Path, half: int, mishap: Mishap
+    migrated_file: Path, tmp_path: Path, mishap: Mishap, half: int
 ) -> None:
     databases, calls = Files(migrated_file, tmp_path), Calls()
     async with fresh_world(databases, calls) as world:

@@ -233,6 +233,21 @@ async def test_the_oldest_turn_gets_the_outcome_and_the_others_are_merged(
     assert await store.open_asks() == 0
 
 
+async def test_a_turn_answers_the_asks_of_all_that_were_merged_into_it(store: Store) -> None:
+    for number, author in enumerate(("U1", "U2"), 1):
+        accepted = await ask(store, number, author=author)
+    claim = await claimed(store, accepted.thread_id)
+    await keep(store, claim, answered(3))
+
+    oldest, other = (turn.id for turn in claim.turns)
+    assert [await store.has_asked(oldest, person) for person in ("U1", "U2", "U3")] == [
+        True,
+        True,
+        False,
+    ]
+    assert not await store.has_asked(other, "U1")
+
+
 async def test_an_ask_that_came_meanwhile_is_claimed_at_once(store: Store) -> None:
     thread_id = (await ask(store, 1)).thread_id
     claim = await claimed(store, thread_id, "first")

@@ -210,6 +210,21 @@ async def test_two_quick_clicks_run_once(tmp_path: Path) -> None:
         assert len(s.kimi.requests) == 2
 
 
+async def test_whoever_asked_together_may_try_again(tmp_path: Path) -> None:
+    async with open_scene(tmp_path, KIMI_MAX_RETRIES="0") as s:
+        s.kimi.play("first ", Chunk(content="answer", wait_seconds=20.0))  # one second here
+        s.kimi.refuse(500, ace("api_error"))
+        root = await s.ask("@kimibot one")
+        await s.ask("@kimibot two", thread=root)
+        await s.ask("@kimibot three", user="bo", thread=root)
+        *_, bad = await s.outcome(root, count=3)
+        assert button(bad) == texts.TRY_AGAIN
+        s.kimi.play("To both.")
+        assert await s.slack.click("bo", DEV, bad["ts"], texts.TRY_AGAIN)
+
+        await s.reply(root, lambda r: body(r[-1]) == "To both.")
+
+
 async def test_a_stranger_who_clicks_is_told_kindly_and_changes_nothing(tmp_path: Path) -> None:
     async with open_scene(tmp_path, KIMI_MAX_RETRIES="0") as s:
         s.kimi.refuse(500, ace("api_error"))
