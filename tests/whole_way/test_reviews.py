@@ -293,6 +293,23 @@ async def test_a_review_that_is_cut_off_keeps_what_it_has_found(tmp_path: Path) 
         assert button(reply) == texts.TRY_AGAIN
 
 
+async def test_a_finding_may_stand_at_the_head_of_the_function_that_was_changed(
+    tmp_path: Path,
+) -> None:
+    """It is above the hunk: GitHub's diff does not have it."""
+    steps = b"".join(b"    step_%d()\n" % n for n in range(12))
+    tree = {"src/rows.py": b"import os\n\n\ndef take(rows):\n" + steps}
+    async with reviewed_scene(tmp_path) as (s, github):
+        pull = github.repositories["acme/shop"].pulls[7]
+        pull.old, pull.new = tree, {"src/rows.py": tree["src/rows.py"] + b"    return rows[1]\n"}
+        s.kimi.play(finding("src/rows.py", 4, quote="def take(rows):", title="It takes one"))
+        root = await s.ask(f"@kimibot review {page_of(github, 'acme/shop/pull/7')}")
+        [reply] = await s.outcome(root)
+
+        assert "    4   def take(rows):" in request(s)
+        assert f"[`src/rows.py:4`]({github.url}/acme/shop/blob/" in body(reply)
+
+
 async def test_a_change_too_large_for_one_diff_is_read_file_by_file(tmp_path: Path) -> None:
     async with reviewed_scene(tmp_path) as (s, github):
         pull = github.repositories["acme/shop"].pulls[7]
