@@ -80,10 +80,14 @@ class Passes:
         """Round after round, as long as Kimi wants to see more of the repository."""
         dialogue, sign = work.looking_up.dialogue(one.messages), one.sign
         while True:
+            prose, verdicts = work.heard.prose, len(work.heard.verdicts)
             answer = await self._hear_out(attempt, reply, work, dialogue, sign)
             work.answers.append(answer)
             if not dialogue.goes_on(answer):
                 break
+            # What is said beside a call is about the look, and no part of the review yet.
+            work.heard.prose = prose
+            del work.heard.verdicts[verdicts:]
             sign = await self._look_up(attempt, reply, dialogue, answer)
             evidence = work.plan.evidence.with_read(work.looking_up.read)
             work.plan = replace(work.plan, evidence=evidence)

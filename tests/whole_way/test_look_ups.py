@@ -156,6 +156,19 @@ async def test_who_asks_for_the_same_again_and_again_has_to_write_the_review(
         assert "`pick_first` takes the row away" in body(reply)
 
 
+async def test_what_kimi_says_before_it_looks_is_no_part_of_the_review(tmp_path: Path) -> None:
+    early = 'Let me look at the helpers.\n{"verdict": "Too early."}\n'
+    async with scene(tmp_path) as (s, github):
+        s.kimi.call(READ_HELPERS, content=early)
+        s.kimi.play(FINDING, VERDICT)
+        root = await ask_for_review(s, github)
+        [reply] = await s.outcome(root)
+
+        assert said(s)[2]["content"] == early
+        assert body(reply).startswith("**Must not be merged.**")
+        assert "Let me look" not in body(reply)
+
+
 async def test_a_follow_up_sends_what_was_looked_up_exactly_as_it_was(tmp_path: Path) -> None:
     async with scene(tmp_path) as (s, github):
         s.kimi.call(READ_HELPERS)
