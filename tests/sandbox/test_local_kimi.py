@@ -485,6 +485,22 @@ async def test_other_code_gets_an_honest_answer(kimi: LocalKimi) -> None:
     assert "2 lines, beginning with `print(1)`" in told.content
 
 
+@pytest.mark.parametrize(
+    ("title", "words"),
+    [
+        ("Page 1 leaves out the newest orders", "Say a customer has 25 orders"),
+        ("`=+` is not `+=`", "only the last one is left"),
+        ("Nobody closes the file", "knows nothing of this finding"),
+    ],
+)
+async def test_a_finding_is_explained_as_far_as_the_script_goes(
+    title: str, words: str, kimi: LocalKimi
+) -> None:
+    told = await ask(kimi, f"<<<FINDING 0\n1. a.py:3: {title}\n0 FINDING>>>\n\nExplain it.")
+
+    assert words in told.content
+
+
 async def test_an_unknown_question_is_named_as_such(kimi: LocalKimi) -> None:
     told = await ask(kimi, "Ana: is it going to rain?")
 
