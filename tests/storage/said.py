@@ -11,6 +11,10 @@ from kimibot.turns import Claim, Ending, Outcome
 
 THREAD = Thread("T1", "C1", "1700000000.000100")
 NOW = datetime(2026, 11, 30, 12, 0, 0, 123456, tzinfo=UTC)
+
+SLACK_WAITS_SECONDS = 3.0
+"""For an acknowledgement: https://docs.slack.dev/apis/events-api/#responding"""
+
 LEASE_SECONDS = 60.0
 LAPSED = -1.0
 """A lease that is over when it begins, so that no test waits for one to end."""

@@ -12,7 +12,7 @@ from kimibot.errors import DatabaseUnavailable
 from kimibot.storage import Store, open_database
 from kimibot.storage.tables import threads
 from tests.postgres import Postgres
-from tests.storage.said import NOW, a_thread, ask, says
+from tests.storage.said import NOW, SLACK_WAITS_SECONDS, a_thread, ask, says
 from tests.storage.wire import wire_to
 
 UNUSED_PORT = 9  # discard: nothing listens there on loopback
@@ -58,7 +58,7 @@ async def test_a_server_that_drops_us_is_unavailable_once_and_then_used_again(
     assert accepted.turn_id is not None
 
 
-async def test_a_server_that_falls_silent_is_given_up_within_two_seconds(
+async def test_a_server_that_falls_silent_is_given_up_while_slack_still_waits(
     postgres_url: str,
 ) -> None:
     async with wire_to(postgres_url) as (wire, url):
@@ -73,10 +73,12 @@ async def test_a_server_that_falls_silent_is_given_up_within_two_seconds(
         seconds = monotonic() - began
 
         await database.close()
-    assert seconds <= 2.2
+    assert seconds < SLACK_WAITS_SECONDS
 
 
-async def test_a_row_that_another_holds_is_given_up_within_two_seconds(postgres_url: str) -> None:
+async def test_a_row_that_another_holds_is_given_up_while_slack_still_waits(
+    postgres_url: str,
+) -> None:
     database = open_database(postgres_url)
     store = Store(database)
     async with database.writing() as other:
@@ -89,7 +91,7 @@ async def test_a_row_that_another_holds_is_given_up_within_two_seconds(postgres_
 
     redelivered = await ask(store, 1)
     await database.close()
-    assert seconds <= 2.2
+    assert seconds < SLACK_WAITS_SECONDS
     assert redelivered.turn_id is not None
 
 

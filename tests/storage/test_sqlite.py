@@ -16,7 +16,7 @@ from sqlalchemy import make_url, text
 
 from kimibot.errors import DatabaseUnavailable, StorageError
 from kimibot.storage import Store, open_database, upgrade
-from tests.storage.said import NOW, ask, says
+from tests.storage.said import NOW, SLACK_WAITS_SECONDS, ask, says
 
 
 def rights(folder: Path) -> dict[str, str]:
@@ -33,7 +33,7 @@ def locked_by_another(url: str) -> Iterator[sqlite3.Connection]:
         yield other
 
 
-async def test_an_ask_is_given_up_within_two_seconds_while_the_file_is_locked(
+async def test_an_ask_is_given_up_while_slack_still_waits_if_the_file_stays_locked(
     sqlite_url: str,
 ) -> None:
     database = open_database(sqlite_url)
@@ -48,11 +48,11 @@ async def test_an_ask_is_given_up_within_two_seconds_while_the_file_is_locked(
         redelivered = await ask(store, 1)
 
     await database.close()
-    assert 1.0 < seconds <= 2.0
+    assert 1.0 < seconds < SLACK_WAITS_SECONDS
     assert redelivered.turn_id is not None
 
 
-async def test_many_asks_at_once_are_given_up_in_the_same_two_seconds(sqlite_url: str) -> None:
+async def test_many_asks_at_once_are_all_given_up_while_slack_still_waits(sqlite_url: str) -> None:
     database = open_database(sqlite_url)
     store = Store(database)
     with locked_by_another(sqlite_url):
@@ -63,7 +63,7 @@ async def test_many_asks_at_once_are_given_up_in_the_same_two_seconds(sqlite_url
     await database.close()
 
     assert {type(one) for one in given_up} == {DatabaseUnavailable}
-    assert seconds <= 2.2
+    assert seconds < SLACK_WAITS_SECONDS
 
 
 async def test_a_write_outlasts_a_lock_that_is_let_go_in_time(sqlite_url: str) -> None:
