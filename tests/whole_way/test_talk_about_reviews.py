@@ -12,7 +12,7 @@ import pytest
 from kimibot import texts
 from kimibot.sandbox.slack import BOT_TOKEN
 from tests.review.repositories import begin, write
-from tests.whole_way.scene import DEV, Fields, Scene, body, button, handles, open_scene
+from tests.whole_way.scene import DEV, Fields, Scene, body, button, handles, note, open_scene
 from tests.whole_way.test_reviews import CODE, IN_DIFF, VERDICT, finding, page_of, reviewed_scene
 
 SECOND = finding(line=1, quote="def last(rows):", title="`last` has no default", severity="minor")
@@ -242,4 +242,16 @@ async def test_words_that_fit_no_finding_are_for_the_model(tmp_path: Path) -> No
             assert body(reply) == "I see."
             assert words in s.kimi.requests[-1].body["messages"][-1]["content"]
 
+        assert await s.rows("SELECT 1 FROM feedback") == []
+
+
+async def test_who_may_not_ask_has_nothing_explained_nor_noted(tmp_path: Path) -> None:
+    async with open_scene(tmp_path, KIMIBOT_ALLOWED_USERS="U0ANA0001") as s:
+        root, review = await reviewed(s, finding())
+        for count, action in enumerate([texts.EXPLAIN, texts.NOT_A_PROBLEM], 2):
+            assert await s.slack.click("bo", DEV, review["ts"], action)
+            *_, refused = await s.outcome(root, count=count)
+            assert note(refused) == texts.PERSON_NOT_ALLOWED
+
+        assert len(s.kimi.requests) == 1
         assert await s.rows("SELECT 1 FROM feedback") == []
