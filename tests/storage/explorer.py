@@ -19,7 +19,8 @@ from tests.storage.replica import Replica
 from tests.storage.stage import Stage
 from tests.storage.stepping import Rewire
 
-_MOST_TRIES = 200
+_MOST_TRIES = 2_000
+"""On a busy machine one of those who wait for a row may come first once in hundreds of runs."""
 
 
 @dataclass(frozen=True)
