@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from kimibot import texts
 from kimibot.attempt import Attempt
 from kimibot.conversation import Remembered
 from kimibot.live_reply import LiveReply
+from kimibot.review import phrases
 from kimibot.review.findings import Finding
 from kimibot.review.patching import narrowed
 from kimibot.review.prompts import framed
@@ -101,7 +101,7 @@ class Discussing:
         """Done first and then told, and done again after a crash in between."""
         if not await self._reviews.note_no_problem(attempt.claim, wish.part_ts, wish.number):
             return await _miss(attempt, reply)
-        await _say(attempt, reply, texts.NOTED_NO_PROBLEM.format(number=wish.number))
+        await _say(attempt, reply, phrases.NOTED_NO_PROBLEM.format(number=wish.number))
         return True
 
     async def _hand_patch(self, attempt: Attempt, reply: LiveReply, wish: _Wish) -> bool:
@@ -112,16 +112,16 @@ class Discussing:
         if len(left) < len(wish.findings):
             patch = await asyncio.to_thread(narrowed, patch, left)
         if patch:
-            await _share(attempt, reply, texts.PATCH, patch)
+            await _share(attempt, reply, phrases.PATCH, patch)
         else:
-            await _say(attempt, reply, texts.PATCH_EMPTY if wish.patch else texts.PATCH_GONE)
+            await _say(attempt, reply, phrases.PATCH_EMPTY if wish.patch else phrases.PATCH_GONE)
         return True
 
 
 async def _miss(attempt: Attempt, reply: LiveReply) -> bool:
     """Whoever has pressed is told why there is nothing; words may have meant something else."""
     if attempt.turn.pressed:
-        await _say(attempt, reply, texts.REVIEW_GONE)
+        await _say(attempt, reply, phrases.GONE)
     return bool(attempt.turn.pressed)
 
 
@@ -136,13 +136,13 @@ async def _hand_patch_of_one(
     """What is not in the patch of all may be written by the model."""
     own = await asyncio.to_thread(narrowed, wish.patch, [finding])
     if own:
-        await _share(attempt, reply, texts.PATCH_OF_ONE.format(number=wish.number), own)
+        await _share(attempt, reply, phrases.PATCH_OF_ONE.format(number=wish.number), own)
     return bool(own)
 
 
 async def _share(attempt: Attempt, reply: LiveReply, text: str, patch: str) -> None:
     """As a file, it is what it was byte for byte."""
-    file = CodeFile(1, "patch", patch, stem="review", title=texts.PATCH_TITLE)
+    file = CodeFile(1, "patch", patch, stem="review", title=phrases.PATCH_TITLE)
     shown = fenced(patch.removesuffix("\n"), "review.patch")
     _tell(attempt)
     await reply.hand_over(text, file, otherwise=f"{text}\n\n{shown}")
@@ -155,7 +155,7 @@ def _tell(attempt: Attempt) -> None:
 
 def _asked_to_explain(number: int, finding: Finding) -> str:
     data = framed({"FINDING": _in_words(number, finding)})
-    return texts.EXPLAIN_FINDING.format(finding=data)
+    return phrases.EXPLAIN_FINDING.format(finding=data)
 
 
 def _in_words(number: int, finding: Finding) -> str:

@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
-from kimibot import failures, texts
+from kimibot import failures
 from kimibot.attachments import Attachment
 from kimibot.attempt import Attempt
 from kimibot.conversation import Remembered
 from kimibot.errors import GitHubError
+from kimibot.review import phrases
 from kimibot.review.addresses import Address
 from kimibot.review.material import Material
 from kimibot.review.sources import Source, find_source, words_of
@@ -67,11 +68,7 @@ class Gathering:
         source = await asyncio.to_thread(find_source, remembered, ask.ts, api_url, files_of)
         words = words_of(ask)
         if source is None:
-            raise (
-                NoCode
-                if len(words) >= TEXT_CHARACTERS
-                else NothingToReview(texts.REVIEW_OF_NOTHING)
-            )
+            raise (NoCode if len(words) >= TEXT_CHARACTERS else NothingToReview(phrases.OF_NOTHING))
         code = source.material(words)
         if source.addresses:
             try:
@@ -99,5 +96,5 @@ class Gathering:
         is_guest = await self._guests.is_external(turn.asker, turn.asker_team)
         material = await self._submissions.read(source.addresses[0], words, is_guest=is_guest)
         if len(source.addresses) > 1:
-            attempt.notes.append(texts.REVIEW_ONE_CHANGE)
+            attempt.notes.append(phrases.ONE_CHANGE)
         return material

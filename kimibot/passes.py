@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from kimibot import texts
 from kimibot.answers import Answer, ChatMessage, Delta
 from kimibot.asking import Asking
 from kimibot.assembling import Assembling
@@ -15,7 +14,7 @@ from kimibot.attempt import Attempt
 from kimibot.errors import NoText
 from kimibot.live_reply import LiveReply
 from kimibot.looking_up import Dialogue, LookingUp
-from kimibot.review import reviewing
+from kimibot.review import phrases, reviewing
 from kimibot.review.findings import Finding
 from kimibot.review.material import Material
 from kimibot.review.prompts import Subject
@@ -104,7 +103,7 @@ class Passes:
             _sign(attempt, reply, looking_at(targets))
 
         await dialogue.go_on(answer, on_lookup)
-        return looking_at(targets) if targets else texts.REVIEW_LOOKING
+        return looking_at(targets) if targets else phrases.LOOKING
 
     async def _hear_out(
         self, attempt: Attempt, reply: LiveReply, work: Work, dialogue: Dialogue, sign: str
@@ -140,7 +139,7 @@ class Passes:
                 reply,
                 dialogue.messages,
                 on_delta=on_delta,
-                sign=texts.while_reading(sign),
+                sign=phrases.under_way(sign),
                 max_completion_tokens=completion_tokens,
                 toolbox=dialogue.toolbox,
             )
@@ -158,7 +157,7 @@ def _show(attempt: Attempt, reply: LiveReply, work: Work, sign: str) -> None:
 
 def _sign(attempt: Attempt, reply: LiveReply, sign: str) -> None:
     """Below what there is, or in its place."""
-    reply.wait_as(texts.while_reading(sign))
+    reply.wait_as(phrases.under_way(sign))
     if attempt.made:
         reply.say(sign)
 

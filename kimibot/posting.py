@@ -6,12 +6,12 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from kimibot import failures, texts
+from kimibot import failures
 from kimibot.attempt import Attempt
 from kimibot.closing import try_again
 from kimibot.errors import GitHubError, NotPosted
 from kimibot.live_reply import LiveReply
-from kimibot.review import postable
+from kimibot.review import phrases, postable
 from kimibot.review.postable import Postable, Posted
 from kimibot.review.rounds import read_kept
 
@@ -59,7 +59,7 @@ class Posting:
         It is not stopped on the way: half a review can't be taken back.
         """
         attempt.earlier = None
-        reply.wait_as(texts.posting)
+        reply.wait_as(phrases.under_way(phrases.POSTING))
         try:
             text = await self._post(attempt)
         except (GitHubError, NotPosted) as error:
@@ -72,7 +72,7 @@ class Posting:
         """What is to be said of it then. Raises GitHubError and NotPosted."""
         review, turn = await self._review(attempt), attempt.turn
         if review is None:
-            return texts.REVIEW_GONE
+            return phrases.GONE
         is_guest = await self._guests.is_external(turn.asker, turn.asker_team)
         posted = await self._pulls.post(review, is_guest=is_guest, sure=attempt.lease.sure)
         return _told(posted, is_retried=turn.attempt > 1)
@@ -100,5 +100,5 @@ def _told(posted: Posted, *, is_retried: bool) -> str:
     """What an earlier attempt has put there was put there by this very press."""
     link = f"[{posted.full_name}#{posted.number}]({posted.url})"
     if not posted.is_new and not is_retried:
-        return texts.posted_already(link)
-    return texts.posted(link, at_lines=posted.at_lines, in_text=posted.in_text)
+        return phrases.posted_already(link)
+    return phrases.posted(link, at_lines=posted.at_lines, in_text=posted.in_text)

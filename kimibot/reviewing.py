@@ -20,7 +20,7 @@ from kimibot.live_reply import LiveReply
 from kimibot.looking_up import LookingUp, latest
 from kimibot.passes import Known, Passes, Work
 from kimibot.recalling import Recalling
-from kimibot.review import postable, prompts, reviewing
+from kimibot.review import phrases, postable, prompts, reviewing
 from kimibot.review.material import Material
 from kimibot.review.patching import patch
 from kimibot.review.reading import Heard
@@ -171,7 +171,7 @@ def cut_short(attempt: Attempt) -> list[str]:
     """Why a finished review may not be all of it; a daily limit has words of its own."""
     reason = attempt.answer.finish_reason if attempt.answer else None
     if reason == "length" and attempt.cut_by is None:
-        return [texts.REVIEW_CUT]
+        return [phrases.CUT]
     return [texts.DECLINED] if reason == "content_filter" else []
 
 
@@ -180,7 +180,7 @@ def _ask(attempt: Attempt, remembered: Sequence[Remembered]) -> Remembered:
     for message in remembered:
         if message.ts == attempt.turn.ts:
             return message
-    raise NothingToReview(texts.REVIEW_OF_NOTHING)
+    raise NothingToReview(phrases.OF_NOTHING)
 
 
 async def _begun(material: Material, known: Known, budget_tokens: int) -> Work:
@@ -233,7 +233,7 @@ def _kept(closed: Closed, work: Work, run: str) -> dict[str, Any]:
         closed.findings,
         run=run,
         verdict=closed.verdict,
-        coverage=f"{closed.coverage} {texts.REVIEW_CUT}" if is_cut else closed.coverage,
+        coverage=f"{closed.coverage} {phrases.CUT}" if is_cut else closed.coverage,
     )
 
 

@@ -1,4 +1,4 @@
-"""What the bot itself says: signs, notes and error texts, in one place."""
+"""What the bot itself says of all but failures and reviews: signs, notes, labels, help."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from functools import partial
 
 from kimibot.allowance import Limit, Whose
 from kimibot.answers import CUT_OFF, Retry
-from kimibot.errors import (
-    Busy,
-)
+from kimibot.errors import Busy
 from kimibot.turns import Kind
 
 TRY_AGAIN = "try_again"
@@ -103,63 +101,9 @@ INSTRUCTIONS = {
 }
 """What the model is told beside the thread for asks of these kinds."""
 
-EXPLAIN_FINDING = (
-    "[Somebody wants to know more about this finding of your review above:]\n\n{finding}\n\n"
-    "[Explain it to a colleague who does not see the problem yet: what happens and when, step by "
-    "step, with values or an order of events that lead to it, what it costs, and how it is mended, "
-    "in code where that helps. If it turns out to be no problem when you look again, say so "
-    "plainly. Leave out the other findings.]"
-)
-
-REVIEW_NO_PROBLEMS = "No problems found."
-REVIEW_NO_FINDINGS = "A review in Kimi's own words."
-REVIEW_PROBLEMS = "{count} found: {severities}."
-REVIEW_NOTHING_READ = "There was nothing in it to review."
-REVIEW_NOT_CERTAIN = "I can't verify this from what I was shown."
-REVIEW_SUGGESTED = "Suggested:"
-REVIEW_FIXED = "Fixed since the review before:"
-REVIEW_LEFT_OUT = "{count} less important left out."
-REVIEW_SMALLER = "{remarks} left out."
-REVIEW_NO_PROBLEM = "{count} left out: not a problem here, as somebody has said."
-REVIEW_IN_WORDS = "Kimi did not write this as findings with places, so it is shown as it came:"
-REVIEW_ALSO = "Kimi also wrote:"
-REVIEW_READ = "Read {count} of {files}{hunks}."
-REVIEW_READ_HUNKS = " ({read} of {of} hunks)"
-REVIEW_READ_IN_PART = "In part: {files}."
-REVIEW_PART_OF_FILE = "{file} ({read} of {of} hunks, the others: {reason})"
-REVIEW_NOT_READ = "Not read: {files}."
-REVIEW_NOT_TO_BE_HAD = "Not to be had: {files}."
-REVIEW_REMOVED = "{place} (removed)"
-REVIEW_LOCKS = "Look at the lock files yourself: {remarks}."
-REVIEW_LOCK_ALONE = "{lock} changed without {manifest}"
-REVIEW_LOCK_HOSTS = "{lock} has new addresses at {hosts}"
-REVIEW_LOOKING = "Looking around in the repository…"
-REVIEW_ALSO_READ = "Also read: {files} ({count})."
-REVIEW_READING = "Reading {files}…"
-REVIEW_READING_PART = "Reading part {part} of {of}: {files}…"
-REVIEW_OF_NOTHING = (
-    "I see no code here to review. Paste a snippet or a diff into the message that asks me, attach "
-    "a file or a patch, or name a pull request by its address on GitHub."
-)
-PATCH = "What is suggested above, as a patch for `git apply`. Look at it before you apply it."
-REVIEW_GONE = "I have not kept the review that this is about. Ask me to review it again."
-NOTED_NO_PROBLEM = (
-    "Noted: finding {number} is not a problem here. I won't bring it up again in this thread."
-)
-PATCH_OF_ONE = (
-    "What is suggested for finding {number}, as a patch for `git apply`. Look at it before you "
-    "apply it."
-)
-PATCH_EMPTY = "There is nothing left to patch: what I suggested is not a problem here."
-PATCH_TITLE = "Patch"
-PATCH_GONE = "I have not kept the patch for this review. Ask me to review it again."
 POST_REVIEW_TITLE = "Post this review?"
 POST_REVIEW_YES = "Post it"
 POST_REVIEW_NO = "Not now"
-POSTED_BY = "_Reviewed by Kimi, a language model: hold it against the code._"
-POSTED_IN_PART = "_The rest is too long to stand here and was left out._"
-REVIEW_CUT = "Kimi came to its length limit before it was through: there may be more to find."
-REVIEW_ONE_CHANGE = "I review one pull request at a time, and took the first."
 
 
 def post_review(full_name: str, number: int) -> str:
@@ -168,31 +112,6 @@ def post_review(full_name: str, number: int) -> str:
         f"It goes to {full_name}#{number} under my name on GitHub, for all who can see it there: "
         "the verdict, and what I found as comments at their lines."
     )
-
-
-def posting(elapsed_seconds: float) -> str:
-    """The sign while a review is being posted."""
-    return _reading("Posting to the pull request…", elapsed_seconds)
-
-
-def posted(link: str, *, at_lines: int, in_text: int) -> str:
-    """What has been posted, and how much of it stands where."""
-    places = [f"{_comments(at_lines)} at the lines"] if at_lines else []
-    places += [f"{_findings(in_text)} in its text"] if in_text else []
-    return f"Posted to {link}{': ' if places else ''}{', '.join(places)}."
-
-
-def posted_already(link: str) -> str:
-    """Said when the review was there before."""
-    return f"This review is on {link} already, so I posted nothing more."
-
-
-def _comments(count: int) -> str:
-    return "1 comment" if count == 1 else f"{count} comments"
-
-
-def _findings(count: int) -> str:
-    return "1 finding" if count == 1 else f"{count} findings"
 
 
 def reasoning_left_out(characters: int) -> str:
@@ -205,11 +124,6 @@ def thinking(elapsed_seconds: float) -> str:
     if elapsed_seconds < 5:
         return "Thinking…"
     return f"Thinking… {round(elapsed_seconds)} s"
-
-
-def while_reading(what: str) -> Callable[[float], str]:
-    """The sign while a review has found nothing yet."""
-    return partial(_reading, what)
 
 
 def waiting(ahead: int) -> Callable[[float], str]:
@@ -315,10 +229,6 @@ def app_limit(most: int) -> str:
 def with_trace(text: str, trace_id: str) -> str:
     """Our words and, on a line of its own, the trace id."""
     return f"{text}\ntrace: {trace_id}"
-
-
-def _reading(what: str, elapsed_seconds: float) -> str:
-    return what if elapsed_seconds < 5 else f"{what} {round(elapsed_seconds)} s"
 
 
 def _queued(ahead: int, elapsed_seconds: float) -> str:

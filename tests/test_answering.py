@@ -48,6 +48,7 @@ from kimibot.own_words import OwnWords
 from kimibot.pacing import Pacing
 from kimibot.posting import Posting
 from kimibot.reply_parts import Sure
+from kimibot.review import phrases
 from kimibot.stop_signal import StopSignal
 from kimibot.turns import Claim, Ending, Kind, Outcome, Turn
 from kimibot.views import Button, View
@@ -781,7 +782,7 @@ async def test_a_finding_of_a_review_that_is_gone_is_not_explained(pressed: str)
     turn = replace(TURN, kind=Kind.EXPLAIN, pressed=pressed)
     ending = await stage.answer(replace(CLAIM, turns=(turn,)))
 
-    assert stage.channel.bodies() == [texts.REVIEW_GONE]
+    assert stage.channel.bodies() == [phrases.GONE]
     assert (ending.outcome, ending.answer, stage.model.requests) == (Outcome.ANSWERED, None, [])
 
 

@@ -15,6 +15,7 @@ from kimibot import failures, texts
 from kimibot.cli import main
 from kimibot.kimi.providers import PROVIDERS
 from kimibot.metrics import Metrics, Sources
+from kimibot.review import phrases
 from kimibot.settings import Settings, variables
 from kimibot.slack.manifest import EVENTS, SCOPES
 
@@ -161,7 +162,7 @@ def test_it_names_every_scope_and_event_and_no_other() -> None:
 
 
 def test_the_failures_it_shows_are_in_the_words_of_the_bot() -> None:
-    files = [Path(str(room.__file__)) for room in (texts, failures)]
+    files = [Path(str(room.__file__)) for room in (texts, failures, phrases)]
     source = "".join(file.read_text(encoding="utf-8") for file in files)
     words = re.sub(r'"\s+"', "", source)
 

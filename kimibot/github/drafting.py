@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kimibot import texts
 from kimibot.github.markdown import Piece, fence, pieces, quiet, within
+from kimibot.review import phrases
 from kimibot.review.postable import Postable, Remark
 from kimibot.review.report import SEVERITY_WORDS, inline_code, language
 
@@ -54,14 +54,14 @@ def marker(review: Postable) -> str:
 
 
 def _body(review: Postable, remarks: Sequence[Remark]) -> str:
-    end = f"\n\n{texts.POSTED_BY}\n\n{marker(review)}"
+    end = f"\n\n{phrases.POSTED_BY}\n\n{marker(review)}"
     found = [
         Piece(f"**{quiet(review.verdict)}**"),
         Piece(quiet(review.coverage)),
         *(piece for one in remarks for piece in _in_text(one)),
     ]
     room = MOST_BODY_BYTES - len(end.encode())
-    return within(room, found, texts.POSTED_IN_PART) + end
+    return within(room, found, phrases.POSTED_IN_PART) + end
 
 
 def _in_text(remark: Remark) -> Iterator[Piece]:
@@ -72,14 +72,14 @@ def _in_text(remark: Remark) -> Iterator[Piece]:
         yield fence(finding.quote, language(path))
     yield from _why(remark)
     if finding.suggestion.strip():
-        yield Piece(texts.REVIEW_SUGGESTED)
+        yield Piece(phrases.SUGGESTED)
         yield fence(finding.suggestion, language(path))
 
 
 def _comment(remark: Remark) -> dict[str, Any]:
     path, side, line = remark.finding.anchor
     found = [Piece(_head(remark)), *_why(remark), *_suggestion(remark)]
-    body = within(MOST_COMMENT_BYTES, found, texts.POSTED_IN_PART)
+    body = within(MOST_COMMENT_BYTES, found, phrases.POSTED_IN_PART)
     return {"path": path, "line": line, "side": side.value, "body": body}
 
 
@@ -89,7 +89,7 @@ def _suggestion(remark: Remark) -> Iterator[Piece]:
     if remark.replacement:
         yield fence(remark.replacement, "suggestion")
     elif finding.suggestion.strip():
-        yield Piece(texts.REVIEW_SUGGESTED)
+        yield Piece(phrases.SUGGESTED)
         yield fence(finding.suggestion, language(finding.anchor.path))
 
 
@@ -102,4 +102,4 @@ def _head(remark: Remark) -> str:
 def _why(remark: Remark) -> Iterator[Piece]:
     yield from pieces(remark.finding.why)
     if not remark.finding.is_certain:
-        yield Piece(f"_{texts.REVIEW_NOT_CERTAIN}_")
+        yield Piece(f"_{phrases.NOT_CERTAIN}_")

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kimibot import texts
-from kimibot.review import rounds
+from kimibot.review import phrases, rounds
 from kimibot.review.changes import FileDiff, PullRequest
 from kimibot.review.findings import Finding
 from kimibot.review.patching import replacements
@@ -100,5 +99,5 @@ def without(review: Postable, no_problems: Sequence[Finding]) -> Postable:
     count = len(review.remarks) - len(left)
     if not count:
         return review
-    note = texts.REVIEW_NO_PROBLEM.format(count="1 finding" if count == 1 else f"{count} findings")
+    note = phrases.NO_PROBLEM_HERE.format(count="1 finding" if count == 1 else f"{count} findings")
     return replace(review, remarks=left, coverage=f"{review.coverage} {note}")

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from kimibot import texts
 from kimibot.fencing import fence_mark, span_mark
+from kimibot.review import phrases
 from kimibot.review.changes import Anchor, FileDiff, Side
 from kimibot.review.findings import Chosen, Finding
 from kimibot.review.locks import Remark, remarks
@@ -67,8 +67,8 @@ def reading(files: Sequence[FileDiff], part: int, of: int) -> str:
     """The sign while a pass is under way: what is being read."""
     named = _listed(file.path for file in files)
     if of == 1:
-        return texts.REVIEW_READING.format(files=named)
-    return texts.REVIEW_READING_PART.format(part=part, of=of, files=named)
+        return phrases.READING.format(files=named)
+    return phrases.READING_PART.format(part=part, of=of, files=named)
 
 
 def growing(findings: Sequence[Finding], link_of: LinkOf = no_link) -> str:
@@ -95,26 +95,28 @@ def _read(review: Review) -> str:
     shown = covered(review.coverage, review.missing_files, review.chosen.below_floor)
     if not review.also_read:
         return shown
-    count = _counted(len(review.also_read), "file")
-    also = texts.REVIEW_ALSO_READ.format(files=_listed(review.also_read), count=count)
+    count = phrases.counted(len(review.also_read), "file")
+    also = phrases.ALSO_READ.format(files=_listed(review.also_read), count=count)
     return f"{shown} {also}"
 
 
 def looking_at(paths: Sequence[str]) -> str:
     """The sign while something beside the change is read."""
-    return texts.REVIEW_READING.format(files=_listed(paths))
+    return phrases.READING.format(files=_listed(paths))
 
 
 def covered(coverage: Sequence[Coverage], missing_files: int = 0, smaller: int = 0) -> str:
     """How much was read, and of the rest each file or at least how many, with the reason; and how
     many `smaller` things were found that are not worth their place."""
-    missing = _counted(missing_files, "file")
+    missing = phrases.counted(missing_files, "file")
     sentences = [
         _read_files(coverage, missing_files),
         _read_in_part(coverage),
         _not_read(coverage),
-        texts.REVIEW_NOT_TO_BE_HAD.format(files=missing) if missing_files else "",
-        texts.REVIEW_SMALLER.format(remarks=_counted(smaller, "smaller remark")) if smaller else "",
+        phrases.NOT_TO_BE_HAD.format(files=missing) if missing_files else "",
+        phrases.SMALLER.format(remarks=phrases.counted(smaller, "smaller remark"))
+        if smaller
+        else "",
     ]
     return "\n".join(
         [" ".join(filter(None, sentences)), *_locks([one.file for one in coverage], missing_files)]
@@ -126,13 +128,13 @@ def headline(review: Review) -> str:
     if review.verdict:
         return " ".join(review.verdict.replace("**", "").split())
     if all(one.look is Look.SKIPPED for one in review.coverage):
-        return texts.REVIEW_NOTHING_READ
+        return phrases.NOTHING_READ
     found = Counter(one.severity for one in review.chosen.findings)
     if not found:
-        return texts.REVIEW_NO_FINDINGS if review.prose.strip() else texts.REVIEW_NO_PROBLEMS
+        return phrases.NO_FINDINGS if review.prose.strip() else phrases.NO_PROBLEMS
     severities = ", ".join(f"{found[one]} {SEVERITY_WORDS[one].lower()}" for one in sorted(found))
-    count = _counted(found.total(), "problem")
-    return texts.REVIEW_PROBLEMS.format(count=count, severities=severities)
+    count = phrases.counted(found.total(), "problem")
+    return phrases.PROBLEMS.format(count=count, severities=severities)
 
 
 def _finding(number: int, finding: Finding, link_of: LinkOf) -> str:
@@ -144,9 +146,9 @@ def _finding(number: int, finding: Finding, link_of: LinkOf) -> str:
     if finding.quote.strip():
         pieces.append(fenced(finding.quote, finding.anchor.path))
     pieces += [_closed(finding.why)] if finding.why else []
-    pieces += [] if finding.is_certain else [f"_{texts.REVIEW_NOT_CERTAIN}_"]
+    pieces += [] if finding.is_certain else [f"_{phrases.NOT_CERTAIN}_"]
     if finding.suggestion.strip():
-        pieces += [texts.REVIEW_SUGGESTED, fenced(finding.suggestion, finding.anchor.path)]
+        pieces += [phrases.SUGGESTED, fenced(finding.suggestion, finding.anchor.path)]
     return "\n".join(pieces)
 
 
@@ -161,15 +163,15 @@ def _place(finding: Finding, link_of: LinkOf) -> str:
     place = inline_code(f"{anchor.path}:{anchor.line}")
     link = link_of(anchor)
     shown = f"[{place}]({link})" if link else place
-    return texts.REVIEW_REMOVED.format(place=shown) if anchor.side is Side.OLD else shown
+    return phrases.REMOVED.format(place=shown) if anchor.side is Side.OLD else shown
 
 
 def _left_out(review: Review) -> list[str]:
     beyond, no_problems = review.chosen.beyond_most, review.no_problems
-    count = _counted(no_problems, "finding")
+    count = phrases.counted(no_problems, "finding")
     return [
-        *([texts.REVIEW_LEFT_OUT.format(count=beyond)] if beyond else []),
-        *([texts.REVIEW_NO_PROBLEM.format(count=count)] if no_problems else []),
+        *([phrases.LEFT_OUT.format(count=beyond)] if beyond else []),
+        *([phrases.NO_PROBLEM_HERE.format(count=count)] if no_problems else []),
     ]
 
 
@@ -177,7 +179,7 @@ def _fixed(fixed: Sequence[Finding]) -> list[str]:
     lines = [
         f"- {one.title} ({inline_code(f'{one.anchor.path}:{one.anchor.line}')})" for one in fixed
     ]
-    return ["\n".join([texts.REVIEW_FIXED, *lines])] if lines else []
+    return ["\n".join([phrases.FIXED, *lines])] if lines else []
 
 
 def _prose(review: Review) -> list[str]:
@@ -185,7 +187,7 @@ def _prose(review: Review) -> list[str]:
     if not prose.strip():
         return []
     has_findings = bool(review.chosen.findings or review.verdict)
-    return [texts.REVIEW_ALSO if has_findings else texts.REVIEW_IN_WORDS, prose]
+    return [phrases.ALSO if has_findings else phrases.IN_WORDS, prose]
 
 
 def _locks(files: Sequence[FileDiff], missing_files: int) -> list[str]:
@@ -193,36 +195,36 @@ def _locks(files: Sequence[FileDiff], missing_files: int) -> list[str]:
     said = [one for lock in remarks(files, is_complete=not missing_files) for one in _of_lock(lock)]
     more = len(said) - NAMED_FILES
     listed = "; ".join([*said[:NAMED_FILES], *([f"and {more} more"] if more > 0 else [])])
-    return [texts.REVIEW_LOCKS.format(remarks=listed)] if said else []
+    return [phrases.LOCKS.format(remarks=listed)] if said else []
 
 
 def _of_lock(remark: Remark) -> Iterator[str]:
     lock = inline_code(remark.path)
     if remark.manifest:
         manifest = inline_code(remark.manifest)
-        yield texts.REVIEW_LOCK_ALONE.format(lock=lock, manifest=manifest)
+        yield phrases.LOCK_ALONE.format(lock=lock, manifest=manifest)
     if remark.hosts:
-        yield texts.REVIEW_LOCK_HOSTS.format(lock=lock, hosts=_listed(remark.hosts))
+        yield phrases.LOCK_HOSTS.format(lock=lock, hosts=_listed(remark.hosts))
 
 
 def _read_files(coverage: Sequence[Coverage], missing_files: int) -> str:
     """The hunks are counted where a file has more than one."""
     count = sum(one.look is not Look.SKIPPED for one in coverage)
-    files = _counted(len(coverage) + missing_files, "file")
+    files = phrases.counted(len(coverage) + missing_files, "file")
     of, read = sum(one.hunks for one in coverage), sum(one.read_hunks for one in coverage)
-    hunks = texts.REVIEW_READ_HUNKS.format(read=read, of=of) if of > len(coverage) else ""
-    return texts.REVIEW_READ.format(count=count, files=files, hunks=hunks)
+    hunks = phrases.READ_HUNKS.format(read=read, of=of) if of > len(coverage) else ""
+    return phrases.READ.format(count=count, files=files, hunks=hunks)
 
 
 def _read_in_part(coverage: Sequence[Coverage]) -> str:
     files = "; ".join(
-        texts.REVIEW_PART_OF_FILE.format(
+        phrases.PART_OF_FILE.format(
             file=inline_code(one.file.path), read=one.read_hunks, of=one.hunks, reason=one.reason
         )
         for one in coverage
         if one.look is Look.PARTLY
     )
-    return texts.REVIEW_READ_IN_PART.format(files=files) if files else ""
+    return phrases.READ_IN_PART.format(files=files) if files else ""
 
 
 def _not_read(coverage: Sequence[Coverage]) -> str:
@@ -231,7 +233,7 @@ def _not_read(coverage: Sequence[Coverage]) -> str:
         if one.look is Look.SKIPPED:
             paths.setdefault(one.reason, []).append(one.file.path)
     files = "; ".join(f"{_listed(found)} ({reason})" for reason, found in paths.items())
-    return texts.REVIEW_NOT_READ.format(files=files) if files else ""
+    return phrases.NOT_READ.format(files=files) if files else ""
 
 
 def _listed(paths: Iterable[str]) -> str:
@@ -258,7 +260,3 @@ def inline_code(text: str) -> str:
     mark = span_mark(line)
     space = " " if "`" in line else ""
     return f"{mark}{space}{line}{space}{mark}"
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

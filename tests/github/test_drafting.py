@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from kimibot import texts
 from kimibot.github import drafting
 from kimibot.github.drafting import MOST_BODY_BYTES, MOST_COMMENT_BYTES, drafted, in_one_text
+from kimibot.review import phrases
 from kimibot.review.changes import Anchor, Side
 from kimibot.review.findings import Finding
 from kimibot.review.postable import Postable, Remark
@@ -57,8 +57,8 @@ def test_what_has_a_line_in_the_diff_stands_there_and_the_rest_in_the_text() -> 
     assert draft.body == (
         "**Must not be merged.**\n\nRead 1 of 1 file.\n\n"
         "`README.md:400` · **Critical: Reads behind the end**\n\n```markdown\nx[9]\n```\n\n"
-        f"It always fails.\n\n{texts.REVIEW_SUGGESTED}\n\n```markdown\nx[8]\n```\n\n"
-        f"{texts.POSTED_BY}\n\n<!-- kimibot:review v1 pr=7 head={'a' * 40} run=run1 -->"
+        f"It always fails.\n\n{phrases.SUGGESTED}\n\n```markdown\nx[8]\n```\n\n"
+        f"{phrases.POSTED_BY}\n\n<!-- kimibot:review v1 pr=7 head={'a' * 40} run=run1 -->"
     )
     assert draft.payload["event"] == "COMMENT"
     assert draft.payload["commit_id"] == "a" * 40
@@ -81,7 +81,7 @@ def test_a_suggestion_for_exactly_the_line_can_be_applied_at_a_press() -> None:
 def test_any_other_suggestion_is_only_shown() -> None:
     body = comment_of(remark(suggestion="first()\nsecond()"))
 
-    assert body.endswith(f"{texts.REVIEW_SUGGESTED}\n\n```python\nfirst()\nsecond()\n```")
+    assert body.endswith(f"{phrases.SUGGESTED}\n\n```python\nfirst()\nsecond()\n```")
 
 
 def test_no_suggestion_can_end_its_own_fence() -> None:
@@ -156,14 +156,14 @@ def test_a_comment_that_is_too_long_ends_after_a_paragraph_with_its_fences_close
     assert body.count("```") % 2 == 0
     assert ("c" * size in body) == (size < 7_900)
     assert "wörd" not in body or "c" * size in body, "what is left out is the end of it"
-    assert body.endswith(f"\n\n{texts.POSTED_IN_PART}")
+    assert body.endswith(f"\n\n{phrases.POSTED_IN_PART}")
 
 
 def test_one_paragraph_that_is_too_long_is_cut_within() -> None:
     body = comment_of(remark(why="🦊" * 2_000 + "!"))
 
     assert 7_000 < len(body.encode()) <= MOST_COMMENT_BYTES
-    assert body.endswith(f"🦊\n\n{texts.POSTED_IN_PART}")
+    assert body.endswith(f"🦊\n\n{phrases.POSTED_IN_PART}")
 
 
 def test_a_text_that_is_too_long_keeps_its_end_by_which_it_is_known() -> None:
@@ -173,5 +173,5 @@ def test_a_text_that_is_too_long_keeps_its_end_by_which_it_is_known() -> None:
 
     assert MOST_BODY_BYTES - 5_000 < len(body.encode()) <= MOST_BODY_BYTES
     assert body.count("```") % 2 == 0
-    assert f"\n\n{texts.POSTED_IN_PART}\n\n{texts.POSTED_BY}\n\n" in body
+    assert f"\n\n{phrases.POSTED_IN_PART}\n\n{phrases.POSTED_BY}\n\n" in body
     assert body.endswith(drafting.marker(made))

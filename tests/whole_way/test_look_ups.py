@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from kimibot import texts
 from kimibot.looking_up import ALREADY_GIVEN, LAST_LOOK
+from kimibot.review import phrases
 from kimibot.sandbox.github import (
     GITHUB_TOKEN,
     LocalGitHub,
@@ -102,7 +102,7 @@ async def test_a_bug_is_found_that_only_another_file_shows(
         [reply] = await s.outcome(root)
 
         assert "`pick_first` takes the row away" in body(reply)
-        assert texts.REVIEW_NOT_CERTAIN not in body(reply)
+        assert phrases.NOT_CERTAIN not in body(reply)
         assert "Read 1 of 1 file. Also read: `src/helpers.py` (1 file)." in body(reply)
         call, helpers, listed = said(s)[2:]
         assert call["reasoning_content"] == "I need to look at more of it."

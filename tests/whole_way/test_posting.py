@@ -14,6 +14,7 @@ import pytest
 
 from kimibot import failures, texts
 from kimibot.errors import NotPosted, Unposted
+from kimibot.review import phrases
 from kimibot.sandbox.github import (
     GITHUB_TOKEN,
     LocalGitHub,
@@ -189,7 +190,7 @@ async def test_what_somebody_held_for_no_problem_is_not_posted(tmp_path: Path) -
         await s.outcome(root, count=3)
 
         assert [one["line"] for one in pull_of(github).comments] == [2]
-        left_out = texts.REVIEW_NO_PROBLEM.format(count="1 finding")
+        left_out = phrases.NO_PROBLEM_HERE.format(count="1 finding")
         assert left_out in pull_of(github).reviews[0]["body"]
 
 

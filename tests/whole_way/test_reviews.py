@@ -12,6 +12,7 @@ import pytest
 
 from kimibot import failures, texts
 from kimibot.errors import GitHubLimited, NotThere
+from kimibot.review import phrases
 from kimibot.sandbox.github import (
     GITHUB_TOKEN,
     LocalGitHub,
@@ -92,7 +93,7 @@ async def test_what_is_invented_is_not_shown_and_what_is_no_json_is_not_lost(
         assert "shift" not in body(reply)
         assert body(reply).startswith("**1 problem found: 1 critical.**")
         assert "`src/rows.py:2`" in body(reply)
-        assert body(reply).endswith(f"{texts.REVIEW_ALSO}\n\n{{broken\nI like it.")
+        assert body(reply).endswith(f"{phrases.ALSO}\n\n{{broken\nI like it.")
 
 
 async def test_findings_are_shown_while_it_is_read_and_stay_when_somebody_stops_it(
@@ -226,7 +227,7 @@ async def test_without_code_anywhere_it_says_what_to_paste(tmp_path: Path) -> No
         root = await s.ask("@kimibot review this, please")
         [reply] = await s.outcome(root)
 
-        assert body(reply) == texts.REVIEW_OF_NOTHING
+        assert body(reply) == phrases.OF_NOTHING
         assert s.kimi.requests == []
 
 
@@ -279,7 +280,7 @@ async def test_a_second_round_says_what_is_fixed_still_open_and_new(tmp_path: Pa
         text = body(second)
         assert "**1. Critical: `pop` changes `rows`** · [`src/rows.py:3`]" in text
         assert [text.count(word) for word in ("· still open\n", "· new\n")] == [1, 1]
-        assert text.endswith(f"{texts.REVIEW_FIXED}\n- `size` is no number (`src/rows.py:6`)")
+        assert text.endswith(f"{phrases.FIXED}\n- `size` is no number (`src/rows.py:6`)")
 
 
 async def test_a_review_that_is_cut_off_keeps_what_it_has_found(tmp_path: Path) -> None:
@@ -340,7 +341,7 @@ async def test_where_nothing_needs_reading_it_says_why_and_asks_nobody(tmp_path:
         root = await s.ask(f"@kimibot review\n{lock}")
         [reply] = await s.outcome(root)
 
-        assert texts.REVIEW_NOTHING_READ in body(reply)
+        assert phrases.NOTHING_READ in body(reply)
         assert "`uv.lock` (lock file)" in body(reply)
         assert s.kimi.requests == []
 
@@ -352,7 +353,7 @@ async def test_a_review_that_reaches_its_limit_says_that_there_may_be_more(tmp_p
         [reply] = await s.outcome(root)
 
         assert "`snippet:2`" in body(reply)
-        assert note(reply) == texts.REVIEW_CUT
+        assert note(reply) == phrases.CUT
         assert list(handles(reply)) == [texts.EXPLAIN, texts.NOT_A_PROBLEM]
 
 

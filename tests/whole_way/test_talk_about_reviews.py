@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from kimibot import texts
+from kimibot.review import phrases
 from kimibot.sandbox.slack import BOT_TOKEN
 from tests.review.repositories import begin, write
 from tests.whole_way.scene import DEV, Fields, Scene, body, button, handles, note, open_scene
@@ -92,7 +93,7 @@ async def test_what_is_not_a_problem_is_noted_and_not_brought_up_again(tmp_path:
         value = handles(review)[texts.NOT_A_PROBLEM]["options"][1]["value"]
         assert await s.slack.click("bo", DEV, review["ts"], texts.NOT_A_PROBLEM, value)
         [_, noted] = await s.outcome(root, count=2)
-        assert body(noted) == texts.NOTED_NO_PROBLEM.format(number=2)
+        assert body(noted) == phrases.NOTED_NO_PROBLEM.format(number=2)
         assert len(s.kimi.requests) == 1
 
         s.kimi.play(finding(), SECOND, VERDICT)
@@ -104,7 +105,7 @@ async def test_what_is_not_a_problem_is_noted_and_not_brought_up_again(tmp_path:
         assert "1. snippet: def last(rows): | `last` has no default" in data
         assert "**1. Critical: Reads behind the end**" in body(second)
         assert "no default" not in body(second)
-        assert body(second).endswith(texts.REVIEW_NO_PROBLEM.format(count="1 finding"))
+        assert body(second).endswith(phrases.NO_PROBLEM_HERE.format(count="1 finding"))
         assert await s.slack.complaints() == []
 
 
@@ -151,10 +152,10 @@ async def test_what_a_review_suggests_is_given_to_its_asker_as_a_patch_that_appl
         assert await s.slack.click("ana", DEV, review["ts"], texts.SUGGEST_PATCH)
         [_, said, shared] = await s.outcome(root, count=2)
 
-        assert body(said) == texts.PATCH
+        assert body(said) == phrases.PATCH
         [file] = shared["files"]
         assert re.fullmatch(r"review-[0-9a-f]{8}-[0-9a-f]{4}\.patch", file["name"])
-        assert file["title"] == texts.PATCH_TITLE
+        assert file["title"] == phrases.PATCH_TITLE
         fixed = FIXED_END.replace(b"rows[1]", b"rows[0]")
         assert await applied(tmp_path, shared) == fixed
         assert len(s.kimi.requests) == 1
@@ -170,7 +171,7 @@ async def test_the_patch_for_one_finding_is_given_to_whoever_names_it(tmp_path: 
         await s.ask("show the fix for 2 as a patch", thread=root)
         [_, said, shared] = await s.outcome(root, count=2)
 
-        assert body(said) == texts.PATCH_OF_ONE.format(number=2)
+        assert body(said) == phrases.PATCH_OF_ONE.format(number=2)
         assert await applied(tmp_path, shared) == FIXED_END
         assert len(s.kimi.requests) == 1
 
@@ -205,7 +206,8 @@ async def test_where_files_are_not_taken_the_patch_is_in_the_reply(
         [_, given] = await s.outcome(root, count=2)
 
         assert body(given) == (
-            f"{texts.PATCH}\n\n```diff\ndiff --git a/src/rows.py b/src/rows.py\n--- a/src/rows.py\n"
+            f"{phrases.PATCH}\n\n```diff\n"
+            "diff --git a/src/rows.py b/src/rows.py\n--- a/src/rows.py\n"
             "+++ b/src/rows.py\n@@ -1,2 +1,2 @@\n def last(rows):\n-    return rows[len(rows)]\n"
             "+    return rows[-1]\n```"
         )
@@ -218,7 +220,7 @@ async def test_a_patch_whose_sharing_gets_no_answer_is_shared_once(tmp_path: Pat
         assert await s.slack.click("ana", DEV, review["ts"], texts.SUGGEST_PATCH)
         [_, said, shared] = await s.outcome(root, count=2)
 
-        assert (body(said), len(shared["files"])) == (texts.PATCH, 1)
+        assert (body(said), len(shared["files"])) == (phrases.PATCH, 1)
 
 
 async def test_what_is_said_to_be_no_problem_counts_as_if_it_was_pressed(tmp_path: Path) -> None:
@@ -227,7 +229,7 @@ async def test_what_is_said_to_be_no_problem_counts_as_if_it_was_pressed(tmp_pat
         await s.ask("finding 2 is not a problem", thread=root)
         [_, noted] = await s.outcome(root, count=2)
 
-        assert body(noted) == texts.NOTED_NO_PROBLEM.format(number=2)
+        assert body(noted) == phrases.NOTED_NO_PROBLEM.format(number=2)
         assert await s.rows("SELECT number, said_by FROM feedback") == [(2, "U0ANA0001")]
         assert len(s.kimi.requests) == 1
 
