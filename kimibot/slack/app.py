@@ -109,13 +109,14 @@ def _nothing(_: logging.LogRecord) -> bool:
 
 def _without_token(client: AsyncWebClient) -> AsyncWebClient:
     """With a token beside an authorization Bolt warns, and takes the authorization's."""
-    return AsyncWebClient(
+    bare = AsyncWebClient(
         base_url=client.base_url,
         session=client.session,
-        proxy=client.proxy,
         timeout=client.timeout,
         retry_handlers=[],
     )
+    bare.proxy = client.proxy  # as an argument, none would mean that of the environment
+    return bare
 
 
 def _constant_authorization(us: Us, token: str) -> Callable[..., Awaitable[AuthorizeResult]]:

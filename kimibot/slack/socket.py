@@ -73,9 +73,9 @@ class Socket:
             app_token,
             logger=app.logger,
             web_client=app.client,
-            proxy=app.client.proxy,
             ping_interval=ping_seconds,
         )
+        self._client.proxy = app.client.proxy  # see `open_web_api`: none is none here as well
         self._client.message_listeners.append(self._on_frame)
         self._client.socket_mode_request_listeners.append(self._take)
         self._hearing = hearing

@@ -10,6 +10,8 @@ import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import proxy_bypass
 
 import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
@@ -75,11 +77,15 @@ async def open_web_api(
     """The client that Bolt, the socket and we share, with one session for all calls.
 
     A session given to the SDK brings its own timeout. The SDK's retry of lost connections is
-    switched off: it could post a message twice.
+    switched off: it could post a message twice. A proxy of the environment is used as others use
+    it: not for a host that NO_PROXY names, where the SDK does not look.
     """
     timeout = aiohttp.ClientTimeout(total=timeout_seconds)
     async with aiohttp.ClientSession(timeout=timeout) as session:
-        yield AsyncWebClient(token=token, base_url=base_url, session=session, retry_handlers=[])
+        client = AsyncWebClient(token=token, base_url=base_url, session=session, retry_handlers=[])
+        if proxy_bypass(urlsplit(base_url).hostname or ""):
+            client.proxy = None
+        yield client
 
 
 OnCall = Callable[[str, SlackError | None], None]
@@ -168,7 +174,8 @@ class WebApi:
         such an address is good for one try."""
         assert self._client.session is not None
         try:
-            async with self._client.session.post(url, data=content) as response:
+            session, proxy = self._client.session, self._client.proxy
+            async with session.post(url, data=content, proxy=proxy) as response:
                 if response.status != 200:
                     raise FateUnknown("upload", f"http_{response.status}")
         except (TimeoutError, aiohttp.ClientError, OSError) as error:

@@ -1,4 +1,4 @@
-"""Behind a proxy: the Web API, the socket and Kimi all go through it."""
+"""Behind a proxy: the Web API, uploads, the socket and Kimi all go through it, if they need it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
-from tests.whole_way.test_restart import DEV, world
+from tests.whole_way.test_restart import DEV, World, world
 
 pytestmark = pytest.mark.processes
 
@@ -70,17 +71,38 @@ async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
         writer.close()
 
 
+LONG_CODE = "value = compute(7)\n" * 600
+
+
+async def file_in(w: World, root: str) -> list[Any]:
+    """What was shared in the thread, once something was."""
+    thread = await w.slack.thread(DEV, root)
+    return [file for message in thread for file in message.get("files") or ()]
+
+
+async def test_what_needs_no_proxy_is_reached_without_one(tmp_path: Path) -> None:
+    nobody = "http://127.0.0.1:9"
+    async with (
+        world(tmp_path) as w,
+        w.bot(HTTPS_PROXY=nobody, HTTP_PROXY=nobody, NO_PROXY="127.0.0.1"),
+    ):
+        w.kimi.play("Without a proxy.")
+        root = await w.slack.say("ana", DEV, "@kimibot hello")
+        await w.until_said(root, "Without a proxy.")
+
+
 async def test_everything_goes_through_the_proxy(tmp_path: Path) -> None:
     async with (
         world(tmp_path) as w,
         forward_proxy() as (address, targets),
         w.bot(HTTPS_PROXY=address, HTTP_PROXY=address, NO_PROXY=""),
     ):
-        w.kimi.play("Through the proxy.")
+        w.kimi.play("Through the proxy.\n\n", f"```\n{LONG_CODE}```\n")
         root = await w.slack.say("ana", DEV, "@kimibot hello")
-        await w.until_said(root, "Through the proxy.")
+        await w.slack.until(lambda: file_in(w, root), 15.0)
 
     seen = " ".join(targets)
     assert "/api/chat.postMessage" in seen
     assert "/chat/completions" in seen
+    assert "/upload/" in seen
     assert any("ws" in target or "link" in target for target in targets), targets
