@@ -17,7 +17,6 @@ from kimibot.asking import Asking, Limits, Model, is_same_model, notes
 from kimibot.attempt import Attempt
 from kimibot.closing import Closing, People, has_failed_too_often
 from kimibot.conversation import Remembered, Thread
-from kimibot.discussing import Discussing, Reviews
 from kimibot.errors import (
     DatabaseUnavailable,
     FateUnknown,
@@ -30,16 +29,17 @@ from kimibot.errors import (
     StorageError,
 )
 from kimibot.fetching import Fetching, Files, Shelf
-from kimibot.gathering import NoCode, NothingToReview, Submissions
 from kimibot.granting import DailyTokens, Denied, Granting
 from kimibot.handles import below, below_review
 from kimibot.lease import Lease
 from kimibot.live_reply import LiveReply
 from kimibot.own_words import OwnWords
-from kimibot.posting import Posting
 from kimibot.recalling import NothingLeft, Recalling, Rows, Sources
 from kimibot.reply_parts import Posted, Sure
-from kimibot.reviewing import Askers, Kept, Reviewing, cut_short
+from kimibot.reviewing.discussing import Discussing, Reviews
+from kimibot.reviewing.gathering import NoCode, NothingToReview, Submissions
+from kimibot.reviewing.posting import Posting
+from kimibot.reviewing.story import Askers, Kept, Reviewing, cut_short
 from kimibot.stop_signal import StopRequested, StopSignal
 from kimibot.turns import (
     FOR_THE_MODEL,

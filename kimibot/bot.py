@@ -35,9 +35,9 @@ from kimibot.open_part import AsItIs
 from kimibot.ordering import Ordering
 from kimibot.own_words import OwnWords
 from kimibot.pacing import Pacing
-from kimibot.posting import Posting
 from kimibot.reply_parts import Posted, Sure
 from kimibot.retention import Retention
+from kimibot.reviewing.posting import Posting
 from kimibot.settings import Settings
 from kimibot.slack.announcements import SlackAnnouncements
 from kimibot.slack.app import Listeners, build_app

@@ -46,9 +46,9 @@ from kimibot.lease import Lease
 from kimibot.live_reply import LiveReply
 from kimibot.own_words import OwnWords
 from kimibot.pacing import Pacing
-from kimibot.posting import Posting
 from kimibot.reply_parts import Sure
 from kimibot.review import phrases
+from kimibot.reviewing.posting import Posting
 from kimibot.stop_signal import StopSignal
 from kimibot.turns import Claim, Ending, Kind, Outcome, Turn
 from kimibot.views import Button, View

@@ -70,10 +70,6 @@ def kept(
     return {_PULL: where | said}
 
 
-def is_postable(stored: Mapping[str, Any]) -> bool:
-    return _PULL in stored
-
-
 def read(stored: Mapping[str, Any]) -> Postable | None:
     """The review in what was stored of it; None where it is none of a pull request."""
     pull = stored.get(_PULL)
@@ -99,5 +95,5 @@ def without(review: Postable, no_problems: Sequence[Finding]) -> Postable:
     count = len(review.remarks) - len(left)
     if not count:
         return review
-    note = phrases.NO_PROBLEM_HERE.format(count="1 finding" if count == 1 else f"{count} findings")
+    note = phrases.NO_PROBLEM_HERE.format(count=phrases.counted(count, "finding"))
     return replace(review, remarks=left, coverage=f"{review.coverage} {note}")

@@ -62,11 +62,7 @@ def test_what_is_read_again_is_what_was_kept() -> None:
 
 
 def test_a_review_of_anything_else_can_not_be_posted() -> None:
-    other = kept((found(5),), 0)
-
-    assert not postable.is_postable(other)
-    assert postable.read(other) is None
-    assert postable.is_postable(stored())
+    assert postable.read(kept((found(5),), 0)) is None
 
 
 def test_a_suggestion_replaces_a_line_only_where_it_was_meant_for_just_that_one() -> None:

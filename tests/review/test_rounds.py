@@ -13,9 +13,9 @@ from kimibot.review.diffs import whole
 from kimibot.review.findings import Finding, State
 from kimibot.review.prompts import Subject
 from kimibot.review.reading import Heard
-from kimibot.review.reviewing import Plan, begin, close, plan, show
 from kimibot.review.rounds import asks_again, kept, listed, read_kept, without
 from kimibot.review.said import Severity
+from kimibot.review.stages import Plan, begin, close, plan, show
 
 FIRST = Finding(Anchor("a.py", Side.NEW, 2), Severity.MAJOR, "Reads too far", "", "x = rows[9]")
 SECOND = Finding(Anchor("a.py", Side.NEW, 3), Severity.MINOR, "Name says little", "", "y = 1")

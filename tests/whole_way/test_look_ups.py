@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from kimibot.looking_up import ALREADY_GIVEN, LAST_LOOK
 from kimibot.review import phrases
+from kimibot.reviewing.looking_up import ALREADY_GIVEN, LAST_LOOK
 from kimibot.sandbox.github import (
     GITHUB_TOKEN,
     LocalGitHub,

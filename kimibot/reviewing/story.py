@@ -14,19 +14,19 @@ from kimibot.asking import Asking
 from kimibot.attempt import Attempt
 from kimibot.conversation import Remembered
 from kimibot.errors import ContextTooLong, RequestRefused
-from kimibot.gathering import Attached, Gathering, Guests, NothingToReview, Submissions
 from kimibot.history import MOST_BYTES
 from kimibot.live_reply import LiveReply
-from kimibot.looking_up import LookingUp, latest
-from kimibot.passes import Known, Passes, Work
 from kimibot.recalling import Recalling
-from kimibot.review import phrases, postable, prompts, reviewing
+from kimibot.review import phrases, postable, prompts, stages
 from kimibot.review.material import Material
 from kimibot.review.patching import patch
 from kimibot.review.reading import Heard
-from kimibot.review.reviewing import Closed, Plan
 from kimibot.review.rounds import asks_again, kept, read_kept, without
 from kimibot.review.sources import words_of
+from kimibot.review.stages import Closed, Plan
+from kimibot.reviewing.gathering import Attached, Gathering, Guests, NothingToReview, Submissions
+from kimibot.reviewing.looking_up import LookingUp, latest
+from kimibot.reviewing.passes import Known, Passes, Work
 
 LOOK_UP_SHARE = 0.25
 """How much of what the model reads is kept free for what it looks up, and how much of the history
@@ -135,7 +135,7 @@ class Reviewing:
     ) -> Answer:
         await self._remember(attempt, remembered, work)
         await self._passes.carry_out(attempt, reply, work)
-        closed = reviewing.close(
+        closed = stages.close(
             work.plan,
             work.heard,
             link_of=work.material.link_of,
@@ -193,7 +193,7 @@ async def _begun(material: Material, known: Known, budget_tokens: int) -> Work:
 
 
 def _plan(material: Material, budget_tokens: int, *, has_tools: bool = False) -> Plan:
-    return reviewing.plan(
+    return stages.plan(
         material.files,
         material.subject,
         context_tokens=budget_tokens,

@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
-from kimibot import looking_up
 from kimibot.answers import Answer, ToolCall
 from kimibot.errors import GitHubError, GitHubLimited, NotThere, TooLarge
-from kimibot.looking_up import (
+from kimibot.review.changes import Side
+from kimibot.review.repository import Entry, Kind
+from kimibot.reviewing import looking_up
+from kimibot.reviewing.looking_up import (
     ALREADY_GIVEN,
     FAILED,
     LAST_LOOK,
@@ -21,8 +23,6 @@ from kimibot.looking_up import (
     LookingUp,
     latest,
 )
-from kimibot.review.changes import Side
-from kimibot.review.repository import Entry, Kind
 
 REQUEST = ({"role": "user", "content": "Review this."},)
 

@@ -15,8 +15,8 @@ from kimibot.review.diffs import parse, whole
 from kimibot.review.findings import Fault
 from kimibot.review.prompts import Subject
 from kimibot.review.reading import Heard
-from kimibot.review.reviewing import Plan, begin, close, plan, show
 from kimibot.review.said import Severity
+from kimibot.review.stages import Plan, begin, close, plan, show
 from tests.review.repositories import Tree, versions
 
 LARGE = {f"src/part_{n:02}.py": b"".join(b"value_%d = %d\n" % (n, k) for k in range(600))

@@ -13,15 +13,15 @@ from kimibot.assembling import Assembling
 from kimibot.attempt import Attempt
 from kimibot.errors import NoText
 from kimibot.live_reply import LiveReply
-from kimibot.looking_up import Dialogue, LookingUp
-from kimibot.review import phrases, reviewing
+from kimibot.review import phrases, stages
 from kimibot.review.findings import Finding
 from kimibot.review.material import Material
 from kimibot.review.prompts import Subject
 from kimibot.review.reading import Heard
 from kimibot.review.report import looking_at
-from kimibot.review.reviewing import Pass, Plan
 from kimibot.review.rounds import listed
+from kimibot.review.stages import Pass, Plan
+from kimibot.reviewing.looking_up import Dialogue, LookingUp
 
 log = logging.getLogger(__name__)
 
@@ -125,7 +125,7 @@ class Passes:
         completion_tokens: int | None = None,
     ) -> Answer:
         attempt.assembling = Assembling()
-        reading = reviewing.begin(work.plan, work.heard)
+        reading = stages.begin(work.plan, work.heard)
         show = partial(_show, attempt, reply, work, sign)
         show()
 
@@ -145,11 +145,11 @@ class Passes:
             )
         finally:
             reading.end()
-            attempt.made = reviewing.show(work.heard, work.material.link_of)
+            attempt.made = stages.show(work.heard, work.material.link_of)
 
 
 def _show(attempt: Attempt, reply: LiveReply, work: Work, sign: str) -> None:
-    attempt.made = reviewing.show(work.heard, work.material.link_of)
+    attempt.made = stages.show(work.heard, work.material.link_of)
     if attempt.made:
         reply.show(attempt.made)
     _sign(attempt, reply, sign)
