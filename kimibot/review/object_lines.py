@@ -16,13 +16,21 @@ Piece = Mapping[str, Any] | str
 
 MOST_PENDING_LINES = 200
 MOST_PENDING_CHARACTERS = 40_000
+MOST_LEVELS = 10
+"""How deep an object may be: what is deeper means nothing to us, and exhausts who looks at it."""
 
 _DECODER = json.JSONDecoder(strict=False)
 _OPENER = re.compile(r"\s*(?:```\s*(?:json\w*|ndjson)?|\[)\s*")
 _CLOSER = re.compile(r"\s*(?:```|\],?)\s*")
 _LIST_SIGNS = " \t\r\n[],"
 _COMMA = re.compile(r",(\s*[}\]])")
-_ESCAPE = re.compile(r"(\\(?:[\"\\/bfnrt]|u[0-9a-fA-F]{4}))|\\")
+_HALF = re.compile("[\ud800-\udfff]")
+_ESCAPE = re.compile(
+    r"(\\[\"\\/bfnrt]"
+    r"|\\u(?![dD][89a-fA-F])[0-9a-fA-F]{4}"
+    r"|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})"
+    r"|\\"
+)
 
 
 class ObjectLines:
@@ -113,12 +121,24 @@ def _first(text: str) -> tuple[dict[str, Any], str] | None:
             found, end = _DECODER.raw_decode(candidate)
         except (ValueError, RecursionError):  # not closed yet, or no JSON
             continue
-        return found, candidate[end:]
+        if _is_sound(found):
+            return found, candidate[end:]
     return None
 
 
+def _is_sound(value: object, levels: int = MOST_LEVELS) -> bool:
+    """Whether it is of some depth only, and all of its text is such as UTF-8 can say."""
+    if isinstance(value, str):
+        return _HALF.search(value) is None
+    inner = [*value, *value.values()] if isinstance(value, dict) else value
+    if not isinstance(inner, list):
+        return True
+    return levels > 0 and all(_is_sound(one, levels - 1) for one in inner)
+
+
 def _mended(text: str) -> str:
-    """Without commas before a closing bracket, and with the backslashes that JSON wants doubled."""
+    """Without commas before a closing bracket, and with the backslashes that JSON wants doubled:
+    half of a surrogate pair is what stands in code, copied as it stands there."""
     return _ESCAPE.sub(lambda found: found[1] or "\\\\", _COMMA.sub(r"\1", text))
 
 

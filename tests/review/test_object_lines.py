@@ -57,6 +57,22 @@ def test_a_backslash_that_json_wants_doubled_is_kept() -> None:
     ]
 
 
+@pytest.mark.parametrize("half", [r"\ud83d", r"\uDE00", r"\ude00\ud83d", r"\\\ud83d", r"\B\ud83d"])
+def test_half_of_a_pair_of_surrogates_is_what_stands_in_the_code(half: str) -> None:
+    """Nothing could send or store it otherwise, and the quote would be no line of the code."""
+    [found] = pieces_of(rf'{{"path": "a", "quote": "x = \"{half}\"", "title": "\ud83d\ude00"}}')
+
+    meant = half.replace(r"\\", "\\")
+    assert found == {"path": "a", "quote": f'x = "{meant}"', "title": "\N{GRINNING FACE}"}
+
+
+@pytest.mark.parametrize("depth", [20, 400, 900, 100_000])
+def test_what_is_deeper_than_any_finding_is_prose(depth: int) -> None:
+    deep = f'{{"path": "a.py", "title": {"[" * depth}{"]" * depth}}}'
+
+    assert pieces_of(f"{deep}\n{B}\n") == [deep, TWO]
+
+
 @pytest.mark.parametrize(
     "prose",
     [

@@ -187,6 +187,21 @@ async def test_the_patch_leaves_out_what_is_not_a_problem(tmp_path: Path) -> Non
         assert await applied(tmp_path, shared) == FIXED_END
 
 
+async def test_half_a_pair_of_surrogates_in_the_code_costs_no_review(tmp_path: Path) -> None:
+    """A model copies it as it stands there, where JSON wants another backslash."""
+    line = r'HALF = "\ud83d"'
+    quoted = finding("src/rows.py", 1, quote=line, suggestion=r'HALF = "\ude00"')
+    async with reviewed_scene(tmp_path) as (s, github):
+        pull = github.repositories["acme/shop"].pulls[7]
+        pull.old, pull.new = {"src/rows.py": b""}, {"src/rows.py": f"{line}\n".encode()}
+        s.kimi.play(quoted.replace(r"\\u", r"\u"), VERDICT)
+        root = await s.ask(f"@kimibot review {page_of(github, 'acme/shop/pull/7')}")
+        [review] = await s.outcome(root)
+
+        assert f"```python\n{line}\n```" in body(review)
+        assert button(review) == texts.SUGGEST_PATCH
+
+
 @pytest.mark.parametrize("method", ["files.getUploadURLExternal", "files.completeUploadExternal"])
 async def test_where_files_are_not_taken_the_patch_is_in_the_reply(
     method: str, tmp_path: Path
