@@ -45,6 +45,7 @@ _NUMBER = re.compile(r"\d{1,9}")
 _PATH_AND_LINE = re.compile(r"(.+?):(\d{1,9})(?:-\d+)?")
 _COPIED_NUMBER = re.compile(r"^ {0,6}\d{1,9} [ +-] ", re.MULTILINE)
 _FENCED = re.compile(r"\s*```[^\n]*\n(.*?)\n?```\s*", re.DOTALL)
+_CARRIAGE_RETURNS = re.compile(r"\r+(?=\n|\Z)")
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s")
 
 
@@ -83,7 +84,8 @@ def _quote(value: object) -> str:
 
 
 def _bare_code(value: object) -> str:
-    text = _text(value)
+    """How its lines end is the file's to say."""
+    text = _CARRIAGE_RETURNS.sub("", _text(value))
     fenced = _FENCED.fullmatch(text)
     text = fenced[1] if fenced else text
     return text.strip("\n") if len(text) <= LONGEST_CODE else ""

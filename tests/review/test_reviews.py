@@ -222,6 +222,13 @@ def test_other_names_of_fields_are_understood() -> None:
     assert finding.suggestion == "x"
 
 
+def test_a_suggestion_has_the_line_ends_of_no_system() -> None:
+    """A patch would put them into files whose lines end in another way."""
+    found = heard(line(suggestion="first()\r\nsecond()\r\n"))
+
+    assert only(found).suggestion == "first()\nsecond()"
+
+
 def test_a_bad_line_costs_no_good_one_and_is_shown_as_it_is() -> None:
     found = heard(line(), '{"path": "a", "quote": "b"}', '{"path": "x = "a""}', '{"n": 1}', line())
 
