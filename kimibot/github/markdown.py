@@ -22,7 +22,8 @@ _ACTIVE = re.compile(
     r"|<(?=[A-Za-z/!?])"  # HTML: pictures, comments, folded text
     r"|!(?=\[)|\](?=[(\[:])"  # pictures and links
     r"|:(?=//)|\bwww(?=\.)|\bmailto:"  # addresses
-    r"|^(?=[ \t]*/\w)",  # orders to other bots
+    r"|^(?=[ \t]*/\w)"  # orders to other bots
+    r"|`(?=``)|~(?=~~)",  # blocks of code in quotes and lists, which only look like text to us
     re.IGNORECASE | re.MULTILINE,
 )
 _FENCE = re.compile(r" {0,3}(?P<mark>`{3,}|~{3,})(?P<info>[^`\n]*)")

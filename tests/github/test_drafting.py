@@ -135,6 +135,16 @@ def test_code_in_an_explanation_is_left_as_it_is_but_can_not_be_applied_or_drawn
     )
 
 
+@pytest.mark.parametrize("before", ["- ", "> ", "1. ", "* > ", ">", "\t- "])
+@pytest.mark.parametrize("mark", ["```", "~~~", "`````"])
+def test_no_block_in_a_quote_or_a_list_can_be_applied_or_drawn(before: str, mark: str) -> None:
+    why = f"So:\n\n{before}{mark}suggestion\n{before}rm -rf\n{before}{mark}"
+    body = comment_of(remark(why=why))
+
+    assert f"{mark}suggestion" not in body
+    assert body.replace(BREAK, "").endswith(why)
+
+
 def test_a_carriage_return_opens_no_fence_that_nobody_closes() -> None:
     body = comment_of(remark(why="So:\r```\r@ana", replacement="y"))
 
