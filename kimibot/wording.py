@@ -72,7 +72,7 @@ def wanted_by(message: Message, us: Us) -> Kind:
 
 def number_in(words: str) -> int:
     """Which finding words that want something of one name, 0 where that is not clear."""
-    named = re.findall(r"\d+", words)
+    named = re.findall(r"\d+", _undressed(words))
     return int(named[0]) if len(named) == 1 else 0
 
 

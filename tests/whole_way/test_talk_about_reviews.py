@@ -249,6 +249,19 @@ async def test_what_is_said_to_be_no_problem_counts_as_if_it_was_pressed(tmp_pat
         assert len(s.kimi.requests) == 1
 
 
+@pytest.mark.parametrize("dressed", ["2 is not a problem :+1:", "<@U0KIMIBOT> ②’s not a problem"])
+async def test_the_number_of_a_finding_counts_however_it_is_dressed(
+    dressed: str, tmp_path: Path
+) -> None:
+    async with open_scene(tmp_path) as s:
+        root, _ = await reviewed(s, finding(), SECOND)
+        await s.ask(dressed, thread=root)
+        await s.outcome(root, count=2)
+
+        assert await s.rows("SELECT number FROM feedback") == [(2,)]
+        assert len(s.kimi.requests) == 1
+
+
 async def test_words_that_fit_no_finding_are_for_the_model(tmp_path: Path) -> None:
     async with open_scene(tmp_path) as s:
         root, _ = await reviewed(s, finding(), SECOND)
