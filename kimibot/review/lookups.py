@@ -12,6 +12,7 @@ from kimibot.review.changes import Side
 from kimibot.review.secrecy import may_hold_keys
 
 LONGEST_PATH = 500
+LONGEST_FAULT = 200
 _FOLDER_SIGNS = ("", ".", "/", "./")
 _VERSION = {
     "type": "string",
@@ -144,9 +145,10 @@ def _within(path: str) -> str:
 
 
 def _complaint(name: str, error: ValidationError) -> str:
-    """Without the values: what stands in them may be anything."""
+    """Without the values, and little of the names: what stands in them may be anything."""
     faults = [f"{'.'.join(map(str, one['loc'])) or 'all'}: {one['msg']}" for one in error.errors()]
-    return f"The arguments do not fit: {'; '.join(faults[:5])}. {_expected(name)}"
+    told = "; ".join(fault[-LONGEST_FAULT:] for fault in faults[:5])
+    return f"The arguments do not fit: {told}. {_expected(name)}"
 
 
 def _expected(name: str) -> str:

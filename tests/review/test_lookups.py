@@ -58,6 +58,16 @@ def test_what_can_not_be_done_is_said_with_what_was_expected(arguments: str, wor
     assert words in str(refused.value)
 
 
+def test_what_does_not_fit_is_named_in_short() -> None:
+    """The answer goes into a request that has only so much room."""
+    names = ", ".join(f'"{n}{"k" * 10_000}": 1' for n in range(9))
+
+    with pytest.raises(BadCall, match="kkk: Extra inputs are not permitted") as bad:
+        read_call(call(f'{{"path": "a.py", {names}}}'))
+
+    assert len(str(bad.value)) < 1_500
+
+
 def test_other_tools_are_refused() -> None:
     with pytest.raises(BadCall, match=r"no such tool\. There are read_file and list_files"):
         read_call(call("{}", "run_shell"))
