@@ -75,7 +75,13 @@ def kept(findings: Sequence[Finding], dropped: int, patch: str = "") -> dict[str
 
 
 def read_kept(stored: Mapping[str, Any]) -> list[Finding]:
-    return [_finding(one) for one in stored.get("findings", [])]
+    """The findings of a review in what is stored of it, none where nothing is."""
+    return read_findings(stored.get("findings", []))
+
+
+def read_findings(stored: Sequence[Mapping[str, Any]]) -> list[Finding]:
+    """Findings of any reviews, each as `kept` has it."""
+    return [_finding(one) for one in stored]
 
 
 def _kept(finding: Finding) -> dict[str, Any]:

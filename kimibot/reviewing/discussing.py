@@ -15,7 +15,7 @@ from kimibot.review.findings import Finding
 from kimibot.review.patching import narrowed
 from kimibot.review.prompts import framed
 from kimibot.review.report import fenced
-from kimibot.review.rounds import read_kept, without
+from kimibot.review.rounds import read_findings, read_kept, without
 from kimibot.review.sources import words_of
 from kimibot.turns import Claim, Kind, Press
 from kimibot.views import CodeFile
@@ -106,8 +106,8 @@ class Discussing:
 
     async def _hand_patch(self, attempt: Attempt, reply: LiveReply, wish: _Wish) -> bool:
         """Without what people here have said is no problem."""
-        stored = await self._reviews.no_problems(attempt.claim.thread_id)
-        left = without(wish.findings, read_kept({"findings": stored}))
+        no_problems = await self._reviews.no_problems(attempt.claim.thread_id)
+        left = without(wish.findings, read_findings(no_problems))
         patch = wish.patch
         if len(left) < len(wish.findings):
             patch = await asyncio.to_thread(narrowed, patch, left)

@@ -63,23 +63,24 @@ class Gathering:
         self, attempt: Attempt, remembered: Sequence[Remembered], ask: Remembered
     ) -> Material:
         """What is to be reviewed. Raises NothingToReview, NoCode and GitHubError."""
-        files_of = await self._files(attempt, remembered)
-        api_url = self._submissions.api_url
-        source = await asyncio.to_thread(find_source, remembered, ask.ts, api_url, files_of)
+        source = await self._source(attempt, remembered, ask)
         words = words_of(ask)
         if source is None:
-            raise (NoCode if len(words) >= TEXT_CHARACTERS else NothingToReview(phrases.OF_NOTHING))
+            raise NoCode if len(words) >= TEXT_CHARACTERS else NothingToReview(phrases.OF_NOTHING)
         code = source.material(words)
         if source.addresses:
-            try:
-                return await self._submitted(attempt, source, words)
-            except GitHubError as error:
-                if code is None:
-                    raise
-                attempt.notes.append(failures.github_failed(error))
+            return await self._submitted_or(code, attempt, source, words)
         if code is None:
             raise NothingToReview(failures.elsewhere(source.foreign[0].host))
         return code
+
+    async def _source(
+        self, attempt: Attempt, remembered: Sequence[Remembered], ask: Remembered
+    ) -> Source | None:
+        """Searching long messages takes long, and must not keep others waiting."""
+        files_of = await self._files(attempt, remembered)
+        api_url = self._submissions.api_url
+        return await asyncio.to_thread(find_source, remembered, ask.ts, api_url, files_of)
 
     async def _files(
         self, attempt: Attempt, remembered: Sequence[Remembered]
@@ -90,6 +91,18 @@ class Gathering:
             for one in await self._attached.attachments(attempt.claim.thread_id):
                 files_of.setdefault(one.message_id, []).append(one)
         return files_of
+
+    async def _submitted_or(
+        self, code: Material | None, attempt: Attempt, source: Source, words: str
+    ) -> Material:
+        """The code that came with an address has to do where GitHub does not give the change."""
+        try:
+            return await self._submitted(attempt, source, words)
+        except GitHubError as error:
+            if code is None:
+                raise
+            attempt.notes.append(failures.github_failed(error))
+            return code
 
     async def _submitted(self, attempt: Attempt, source: Source, words: str) -> Material:
         turn = attempt.turn

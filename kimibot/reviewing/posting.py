@@ -13,7 +13,8 @@ from kimibot.errors import GitHubError, NotPosted
 from kimibot.live_reply import LiveReply
 from kimibot.review import phrases, postable
 from kimibot.review.postable import Postable, Posted
-from kimibot.review.rounds import read_kept
+from kimibot.review.rounds import read_findings
+from kimibot.reviewing.gathering import Guests
 
 log = logging.getLogger(__name__)
 
@@ -37,12 +38,6 @@ class Reviews(Protocol):
 
     async def no_problems(self, thread_id: int) -> Sequence[Mapping[str, Any]]:
         """The findings of a thread's reviews that people have said to be no problems."""
-
-
-class Guests(Protocol):
-    """Who is from elsewhere. Never fails."""
-
-    async def is_external(self, person: str, team: str) -> bool: ...
 
 
 class Posting:
@@ -85,7 +80,7 @@ class Posting:
         if review is None:
             return None
         no_problems = await self._reviews.no_problems(thread_id)
-        return postable.without(review, read_kept({"findings": no_problems}))
+        return postable.without(review, read_findings(no_problems))
 
 
 async def _explain(attempt: Attempt, reply: LiveReply, error: GitHubError | NotPosted) -> None:

@@ -21,7 +21,7 @@ from kimibot.review import phrases, postable, prompts, stages
 from kimibot.review.material import Material
 from kimibot.review.patching import patch
 from kimibot.review.reading import Heard
-from kimibot.review.rounds import asks_again, kept, read_kept, without
+from kimibot.review.rounds import asks_again, kept, read_findings, read_kept, without
 from kimibot.review.sources import words_of
 from kimibot.review.stages import Closed, Plan
 from kimibot.reviewing.gathering import Attached, Gathering, Guests, NothingToReview, Submissions
@@ -108,7 +108,7 @@ class Reviewing:
     async def _known(self, attempt: Attempt, ask: Remembered) -> Known:
         """What the review before has found counts if it is asked for again."""
         thread_id = attempt.claim.thread_id
-        no_problems = read_kept({"findings": await self._kept.no_problems(thread_id)})
+        no_problems = read_findings(await self._kept.no_problems(thread_id))
         if not asks_again(words_of(ask)):
             return Known(no_problems=no_problems)
         earlier = read_kept(await self._kept.last_review(thread_id) or {})
