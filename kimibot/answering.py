@@ -287,8 +287,8 @@ class Answering:
         attempt.succeed(answer)
         self._tell_if_deaf(attempt)
         told = attempt.notes + notes(attempt) + await self._granting.last_words(attempt)
-        buttons = below(answer, attempt.turn.id, shows_reasoning=self._shows_reasoning)
-        await reply.finish(attempt.text, "\n".join(told), *buttons)
+        handles = below(answer, attempt.turn.id, shows_reasoning=self._shows_reasoning)
+        await reply.finish(attempt.text, "\n".join(told), *handles)
 
     def _tell_if_deaf(self, attempt: Attempt) -> None:
         spoken_at, channel = attempt.shown_at, attempt.claim.thread.channel
@@ -312,8 +312,8 @@ class Answering:
             return
         attempt.succeed(answer)
         told = attempt.notes + cut_short(attempt) + await self._granting.last_words(attempt)
-        buttons = below_review(answer, attempt.turn.id)
-        await reply.finish(attempt.text, "\n".join(told), *buttons, is_new_text=True)
+        handles = below_review(answer, attempt.turn.id)
+        await reply.finish(attempt.text, "\n".join(told), *handles, is_new_text=True)
 
     async def _recall_and_review(self, attempt: Attempt, reply: LiveReply) -> Answer:
         return await self._reviewing.review(attempt, reply, await self._recall(attempt))

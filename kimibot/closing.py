@@ -125,9 +125,9 @@ class Closing:
         attempt.fail(error.name, error.trace_id)
         _log_failure(attempt, error)
         note = failures.failure(error, attempt.trace_id)
-        buttons = [try_again(attempt.turn)] if note.can_retry else []
-        buttons += _go_on(attempt) if isinstance(error, CutOff | TooSlow) else []
-        await reply.finish(attempt.text_to_keep, note.text, *buttons)
+        handles = [try_again(attempt.turn)] if note.can_retry else []
+        handles += _go_on(attempt) if isinstance(error, CutOff | TooSlow) else []
+        await reply.finish(attempt.text_to_keep, note.text, *handles)
 
     async def excuse(self, attempt: Attempt, reply: LiveReply, error: GitHubError) -> None:
         """GitHub did not give us what is to be reviewed."""
@@ -139,8 +139,8 @@ class Closing:
         }
         log.warning("github failed", extra=attempt.ids | details)
         passes = isinstance(error, GitHubLimited | GitHubFault | GitHubUnreachable)
-        buttons = [try_again(attempt.turn)] if passes else []
-        await reply.finish(attempt.text_to_keep, failures.github_failed(error), *buttons)
+        handles = [try_again(attempt.turn)] if passes else []
+        await reply.finish(attempt.text_to_keep, failures.github_failed(error), *handles)
 
     async def confess(self, attempt: Attempt, reply: LiveReply) -> None:
         attempt.fail("unforeseen", attempt.turn.id)

@@ -125,7 +125,7 @@ class LiveReply:
         self._painter.wait_as(sign)
 
     async def finish(
-        self, text: str, note: str = "", *buttons: Handle, is_new_text: bool = False
+        self, text: str, note: str = "", *handles: Handle, is_new_text: bool = False
     ) -> None:
         """Show exactly this, whatever it takes; returns when Slack has confirmed all of it, and
         its long code is in the thread as files, or in further parts where files are not taken.
@@ -137,13 +137,13 @@ class LiveReply:
             self._painter.start_over()
         folding = self._new_folding()
         folded = folding.ended(text)
-        last = Showing(note=note, buttons=buttons, is_last=True)
+        last = Showing(note=note, handles=handles, is_last=True)
         # A button may be pressed when it is shown: not before the files are there.
-        await self._paint(text, folded, replace(last, buttons=()) if folded.files else last)
+        await self._paint(text, folded, replace(last, handles=()) if folded.files else last)
         if not await self._sharing.share(folded.files, self._parts.ts[-1]):
             whole = Folded(folding.unfolded(folded), folds=folded.folds)
             await self._paint(text, whole, last)
-        elif folded.files and buttons:
+        elif folded.files and handles:
             await self._paint(text, folded, last)
 
     async def hand_over(self, text: str, file: CodeFile, *, otherwise: str) -> None:

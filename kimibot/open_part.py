@@ -55,7 +55,7 @@ class Showing:
 
     text: str = ""
     note: str = ""
-    buttons: tuple[Handle, ...] = ()
+    handles: tuple[Handle, ...] = ()
     is_last: bool = False
     number: int = 0
     firm: int | None = None

@@ -1,6 +1,6 @@
 """Shows a growing text in the thread: one Slack call at a time, always with the newest text.
 
-What is shown is a function of the state (text, note, buttons). Calls in between may be skipped, the
+What is shown is a function of the state (text, note, handles). Calls in between may be skipped, the
 last one never is.
 """
 
@@ -111,7 +111,7 @@ class Painter:
                 await self._show()
         for ts in reversed(self._parts.ts[self._part + 1 :]):
             await self._parts.drop(ts)
-        await self._parts.settle(replace(self._view()[0], buttons=self.showing.buttons))
+        await self._parts.settle(replace(self._view()[0], handles=self.showing.handles))
 
     def _is_complete(self) -> bool:
         view, end = self._view()
@@ -155,14 +155,14 @@ class Painter:
         note = showing.note or (showing.count if showing.is_cut_at(shown_to) else "")
         if not part.body and not note and not showing.is_last:
             note = self._sign(now() - self._started_at)
-        buttons = self._last_buttons() if showing.is_last else self._growing_buttons(part.body)
-        return View(part.body, note, buttons, self._open.style), None
+        handles = self._last_handles() if showing.is_last else self._growing_handles(part.body)
+        return View(part.body, note, handles, self._open.style), None
 
-    def _last_buttons(self) -> tuple[Handle, ...]:
+    def _last_handles(self) -> tuple[Handle, ...]:
         """Not before the reply is settled: until then its turn runs, and can't be tried again."""
-        return self.showing.buttons if self._parts.is_settled else ()
+        return self.showing.handles if self._parts.is_settled else ()
 
-    def _growing_buttons(self, body: str) -> tuple[Handle, ...]:
+    def _growing_handles(self, body: str) -> tuple[Handle, ...]:
         """Below text only while edits are plentiful: to take it away again costs one more."""
         if self._stop_button is None or (body and self._pacing.live_answers > FEW_LIVE):
             return ()
@@ -195,8 +195,8 @@ class Painter:
         """Slack did not take the blocks. Called while their refusal is being handled."""
         if self._open.style is Style.MARKDOWN:
             self._open.style = Style.PLAIN
-        elif self.showing.buttons or self._stop_button:
-            self.showing, self._stop_button = replace(self.showing, buttons=()), None
+        elif self.showing.handles or self._stop_button:
+            self.showing, self._stop_button = replace(self.showing, handles=()), None
         else:
             raise  # plain text was refused as well
 
@@ -261,7 +261,7 @@ class Painter:
             and self._is_shown_for_sure
             and self._part + 1 == len(self._parts.ts)
             and shown is not None
-            and not (shown.body and (shown.note or shown.buttons or self._is_folded_since()))
+            and not (shown.body and (shown.note or shown.handles or self._is_folded_since()))
             and self._shown_to.offset < len(self.showing.text)
             and self._shown_to.offset <= self.showing.firm_to
         )

@@ -99,13 +99,14 @@ class Menu:
 
 
 Handle = Button | Menu
+"""What can be pressed below a reply."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What one Slack message of a reply shows: the body, our own note below it, and buttons."""
+    """What one Slack message of a reply shows: the body, our own note below it, and the handles."""
 
     body: str = ""
     note: str = ""
-    buttons: tuple[Handle, ...] = ()
+    handles: tuple[Handle, ...] = ()
     style: Style = Style.MARKDOWN

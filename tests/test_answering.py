@@ -313,7 +313,7 @@ class Stage:
     @property
     def buttons(self) -> list[str]:
         """What can be pressed below the last part."""
-        return [button.action for button in self.channel.shown[max(self.channel.shown)].buttons]
+        return [button.action for button in self.channel.shown[max(self.channel.shown)].handles]
 
 
 def said(*contents: str, **last: Any) -> list[Step]:

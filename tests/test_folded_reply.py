@@ -187,8 +187,8 @@ async def test_a_button_is_shown_once_the_files_are_there() -> None:
         await finishing
 
     [after] = channel.shown.values()
-    assert (before.note, before.buttons) == ("It broke off.", ())
-    assert (after.note, after.buttons) == ("It broke off.", (BUTTON,))
+    assert (before.note, before.handles) == ("It broke off.", ())
+    assert (after.note, after.handles) == ("It broke off.", (BUTTON,))
 
 
 @in_virtual_time

@@ -199,8 +199,8 @@ async def test_a_note_and_the_buttons_stand_below_the_partial_text_in_the_last_p
 
     *earlier, last = (channel.shown[ts] for ts in sorted(channel.shown))
     assert (last.body, last.note) == ("x" * 50, "The answer was cut off here.")
-    assert last.buttons == (BUTTON, SECOND)
-    assert all(not view.note and not view.buttons for view in earlier)
+    assert last.handles == (BUTTON, SECOND)
+    assert all(not view.note and not view.handles for view in earlier)
 
 
 @in_virtual_time
@@ -365,7 +365,7 @@ async def test_plain_text_keeps_its_button_unless_slack_refuses_that_too() -> No
 
         [view] = channel.shown.values()
         assert (view.style, view.body, view.note) == (Style.PLAIN, "half", "cut off")
-        assert view.buttons == ((BUTTON,) if refusals == 1 else ())
+        assert view.handles == ((BUTTON,) if refusals == 1 else ())
 
 
 @in_virtual_time

@@ -38,7 +38,7 @@ def open_reply(
 
 def buttons(channel: Channel) -> list[Handle | None]:
     """The button of each part, of which none has two."""
-    shown = [channel.shown[ts].buttons for ts in sorted(channel.shown)]
+    shown = [channel.shown[ts].handles for ts in sorted(channel.shown)]
     assert all(len(of_part) < 2 for of_part in shown)
     return [of_part[0] if of_part else None for of_part in shown]
 

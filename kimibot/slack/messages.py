@@ -142,7 +142,7 @@ def content(view: View) -> dict[str, Any]:
         note = with_dates(view.note)[: MOST_TEXT_CHARACTERS - len(view.body) - 2]
         text = "\n\n".join(text for text in (view.body, note) if text)
         return (
-            {"text": text, "blocks": _plain_blocks(view, text)} if view.buttons else {"text": text}
+            {"text": text, "blocks": _plain_blocks(view, text)} if view.handles else {"text": text}
         )
     text = notification(view.body or without_dates(view.note))
     return {"text": text, "blocks": _blocks(view)}
@@ -154,8 +154,8 @@ def _blocks(view: View) -> list[dict[str, Any]]:
         blocks.append({"type": "markdown", "text": view.body})
     if view.note:
         blocks.append(_note(view.note))
-    if view.buttons:
-        blocks.append(_actions(view.buttons))
+    if view.handles:
+        blocks.append(_actions(view.handles))
     return blocks
 
 
@@ -165,7 +165,7 @@ def _plain_blocks(view: View, text: str) -> list[dict[str, Any]]:
         {"type": "section", "text": {"type": "mrkdwn", "text": piece, "verbatim": True}}
         for piece in _pieces(text)
     ]
-    return [*sections, _actions(view.buttons)]
+    return [*sections, _actions(view.handles)]
 
 
 def _pieces(text: str) -> Iterator[str]:

@@ -73,7 +73,7 @@ async def test_a_part_is_posted_into_the_thread_with_its_blocks_and_a_short_text
 async def test_several_buttons_stand_side_by_side(style: Style) -> None:
     buttons = (Button("first", "First", "turn-1"), Button("second", "Second", "turn-1"))
     async with scene() as s:
-        await s.post(View("text", buttons=buttons, style=style))
+        await s.post(View("text", handles=buttons, style=style))
 
         message = (await s.slack.thread(s.thread.channel, s.thread.root_ts))[-1]
         elements = message["blocks"][-1]["elements"]
@@ -84,7 +84,7 @@ async def test_several_buttons_stand_side_by_side(style: Style) -> None:
 async def test_a_menu_is_within_slacks_limits_whatever_is_to_choose(style: Style) -> None:
     choices = tuple((f"{n} · " + "long <!channel> :tada: " * 9, f"turn-1:{n}") for n in range(120))
     async with scene() as s:
-        await s.post(View("text", buttons=(Menu("explain", "Explain…", choices),), style=style))
+        await s.post(View("text", handles=(Menu("explain", "Explain…", choices),), style=style))
 
         message = (await s.slack.thread(s.thread.channel, s.thread.root_ts))[-1]
         [menu] = message["blocks"][-1]["elements"]
