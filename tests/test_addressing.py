@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from importlib import resources
 from typing import Any
 
 import pytest
@@ -18,7 +20,7 @@ from kimibot.addressing import (
 )
 from kimibot.conversation import Message, Speaker, ThreadFacts, Us
 from kimibot.turns import Kind
-from kimibot.wording import is_stop, number_in
+from kimibot.wording import is_stop, number_in, wanted_by
 from tests.fakes import THREAD
 
 US = Us(team="T0TEAM", user_id="U0KIMI", bot_id="B0KIMI")
@@ -283,6 +285,13 @@ ASKS_ABOUT_REVIEWS = (
 @pytest.mark.parametrize("text", ASKS_FOR_A_REVIEW)
 def test_what_begins_with_the_word_is_reviewed(text: str) -> None:
     assert verdict(replace(MESSAGE, **says(text, **TO_US)), US, None, AUTO) == Wanted(Kind.REVIEW)
+
+
+def test_what_the_model_has_people_say_asks_for_a_review() -> None:
+    prompt = resources.files("kimibot").joinpath("system_prompt.md").read_text(encoding="utf-8")
+    (words,) = re.findall(r"`(review[^`]*)`", prompt)
+
+    assert wanted_by(replace(MESSAGE, text=f"<@U0KIMI> {words}", **TO_US), US) == Kind.REVIEW
 
 
 @pytest.mark.parametrize("text", ASKS_ABOUT_REVIEWS)
