@@ -32,10 +32,10 @@ from kimibot.fetching import Fetching, Files, Shelf
 from kimibot.granting import DailyTokens, Denied, Granting
 from kimibot.handles import below, below_review
 from kimibot.lease import Lease
-from kimibot.live_reply import LiveReply
 from kimibot.own_words import OwnWords
 from kimibot.recalling import NothingLeft, Recalling, Rows, Sources
-from kimibot.reply_parts import Posted, Sure
+from kimibot.reply.live_reply import LiveReply
+from kimibot.reply.parts import Posted, Sure
 from kimibot.reviewing.discussing import Discussing, Reviews
 from kimibot.reviewing.gathering import NoCode, NothingToReview, Submissions
 from kimibot.reviewing.posting import Posting

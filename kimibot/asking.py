@@ -16,9 +16,9 @@ from kimibot.attempt import Attempt
 from kimibot.conversation import Remembered
 from kimibot.errors import ContextTooLong, KimiError, NoFirstEvent, NoText, RequestRefused
 from kimibot.granting import Granting
-from kimibot.live_reply import LiveReply
 from kimibot.picturing import has_pictures
 from kimibot.recalling import Recalling
+from kimibot.reply.live_reply import LiveReply
 from kimibot.turns import Claim
 
 LEFT_OUT = "left_out"

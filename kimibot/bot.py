@@ -27,15 +27,15 @@ from kimibot.editing import Editing
 from kimibot.errors import StorageError
 from kimibot.github.submitting import Submissions
 from kimibot.lease import LeaseTimes
-from kimibot.live_reply import LiveReply
 from kimibot.marks import Marks
 from kimibot.metrics import Sources
 from kimibot.notices import Notices
-from kimibot.open_part import AsItIs
 from kimibot.ordering import Ordering
 from kimibot.own_words import OwnWords
 from kimibot.pacing import Pacing
-from kimibot.reply_parts import Posted, Sure
+from kimibot.reply.live_reply import LiveReply
+from kimibot.reply.open_part import AsItIs
+from kimibot.reply.parts import Posted, Sure
 from kimibot.retention import Retention
 from kimibot.reviewing.posting import Posting
 from kimibot.settings import Settings

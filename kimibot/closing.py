@@ -24,7 +24,7 @@ from kimibot.errors import (
     TooSlow,
 )
 from kimibot.handles import continue_button
-from kimibot.live_reply import LiveReply
+from kimibot.reply.live_reply import LiveReply
 from kimibot.turns import Stop, StopCause, Turn
 from kimibot.views import Button
 

@@ -7,7 +7,7 @@ from typing import Protocol
 from kimibot import texts
 from kimibot.addressing import MOST_APP_ASKS
 from kimibot.attempt import Attempt
-from kimibot.live_reply import LiveReply
+from kimibot.reply.live_reply import LiveReply
 from kimibot.turns import Claim, Kind
 
 

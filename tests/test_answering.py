@@ -43,10 +43,10 @@ from kimibot.errors import (
 )
 from kimibot.history import LEFT_OUT, MISSING
 from kimibot.lease import Lease
-from kimibot.live_reply import LiveReply
 from kimibot.own_words import OwnWords
 from kimibot.pacing import Pacing
-from kimibot.reply_parts import Sure
+from kimibot.reply.live_reply import LiveReply
+from kimibot.reply.parts import Sure
 from kimibot.review import phrases
 from kimibot.reviewing.posting import Posting
 from kimibot.stop_signal import StopSignal

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from kimibot.attempt import Attempt
 from kimibot.conversation import Remembered
-from kimibot.live_reply import LiveReply
+from kimibot.reply.live_reply import LiveReply
 from kimibot.review import phrases
 from kimibot.review.findings import Finding
 from kimibot.review.patching import narrowed

@@ -12,7 +12,7 @@ from kimibot.asking import Asking
 from kimibot.assembling import Assembling
 from kimibot.attempt import Attempt
 from kimibot.errors import NoText
-from kimibot.live_reply import LiveReply
+from kimibot.reply.live_reply import LiveReply
 from kimibot.review import phrases, stages
 from kimibot.review.findings import Finding
 from kimibot.review.material import Material

@@ -10,7 +10,7 @@ from kimibot import failures
 from kimibot.attempt import Attempt
 from kimibot.closing import try_again
 from kimibot.errors import GitHubError, NotPosted
-from kimibot.live_reply import LiveReply
+from kimibot.reply.live_reply import LiveReply
 from kimibot.review import phrases, postable
 from kimibot.review.postable import Postable, Posted
 from kimibot.review.rounds import read_findings

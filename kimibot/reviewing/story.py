@@ -15,8 +15,8 @@ from kimibot.attempt import Attempt
 from kimibot.conversation import Remembered
 from kimibot.errors import ContextTooLong, RequestRefused
 from kimibot.history import MOST_BYTES
-from kimibot.live_reply import LiveReply
 from kimibot.recalling import Recalling
+from kimibot.reply.live_reply import LiveReply
 from kimibot.review import phrases, postable, prompts, stages
 from kimibot.review.material import Material
 from kimibot.review.patching import patch

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from kimibot.budget import Bucket, Budget
 from kimibot.conversation import Thread
 from kimibot.errors import RateLimited
-from kimibot.live_reply import LiveReply
 from kimibot.pacing import Pacing, now
+from kimibot.reply.live_reply import LiveReply
 from kimibot.views import View
 from tests.benchmarks.figures import Figure, percentile, report
 from tests.fakes import SplitEvery, at_once, forget, sign

@@ -11,8 +11,8 @@ import pytest
 
 from kimibot.conversation import Thread
 from kimibot.errors import FateUnknown, MessageGone, NotConnected, RateLimited, SlackError
-from kimibot.live_reply import LiveReply
 from kimibot.pacing import Pacing, now
+from kimibot.reply.live_reply import LiveReply
 from kimibot.slack.long_code import LongCode
 from kimibot.slack.parts import part, settled
 from kimibot.views import Button, CodeFile, Cut, FoundFiles

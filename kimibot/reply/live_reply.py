@@ -13,11 +13,11 @@ from types import TracebackType
 
 from kimibot.conversation import Thread
 from kimibot.errors import MessageGone, SlackError
-from kimibot.open_part import AsItIs, Folding, Showing, Splitter
 from kimibot.pacing import Pacing
-from kimibot.painting import Painter
-from kimibot.reply_parts import Messages, Posted, ReplyParts, Sure
-from kimibot.sharing import Sharing, Uploads
+from kimibot.reply.open_part import AsItIs, Folding, Showing, Splitter
+from kimibot.reply.painting import Painter
+from kimibot.reply.parts import Messages, Posted, ReplyParts, Sure
+from kimibot.reply.sharing import Sharing, Uploads
 from kimibot.views import Button, CodeFile, Folded, Handle
 
 LAST_TRIES_SECONDS = 600.0

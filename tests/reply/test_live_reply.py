@@ -18,9 +18,9 @@ from kimibot.errors import (
     ReplyRefused,
     SlackError,
 )
-from kimibot.live_reply import LiveReply
 from kimibot.pacing import Pacing, now
-from kimibot.reply_parts import EMPTY
+from kimibot.reply.live_reply import LiveReply
+from kimibot.reply.parts import EMPTY
 from kimibot.views import Button, Style, View
 from tests.fakes import THREAD, Channel, Posted, SplitEvery, at_once, forget, sign
 from tests.virtual_time import in_virtual_time

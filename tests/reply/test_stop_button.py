@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
 from kimibot.budget import FEW_LIVE
-from kimibot.live_reply import LiveReply
 from kimibot.pacing import Pacing
+from kimibot.reply.live_reply import LiveReply
 from kimibot.views import Button, Handle
 from tests.fakes import THREAD, Channel, Posted, SplitEvery, at_once, forget, sign
 from tests.virtual_time import in_virtual_time

@@ -21,9 +21,9 @@ from kimibot.errors import (
     ReplyRefused,
     SlackError,
 )
-from kimibot.open_part import OpenPart, Seen, Showing, Splitter
 from kimibot.pacing import Growth, Pacing, now
-from kimibot.reply_parts import ReplyParts
+from kimibot.reply.open_part import OpenPart, Seen, Showing, Splitter
+from kimibot.reply.parts import ReplyParts
 from kimibot.views import Button, Cut, Handle, Style, View
 
 EDIT_PATIENCE_SECONDS = 1.0

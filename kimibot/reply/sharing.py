@@ -10,7 +10,7 @@ from typing import Protocol
 
 from kimibot.conversation import Thread
 from kimibot.errors import FateUnknown, MessageGone, NotConnected, RateLimited, SlackError
-from kimibot.reply_parts import PAUSE_SECONDS, Sure, until_answered
+from kimibot.reply.parts import PAUSE_SECONDS, Sure, until_answered
 from kimibot.views import CodeFile, FoundFiles
 
 log = logging.getLogger(__name__)
