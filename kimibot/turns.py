@@ -84,7 +84,8 @@ class Press:
 
     @property
     def key(self) -> str:
-        """Each press below one reply has another one, and each is answered once."""
+        """Each press below one reply has another one, and each is answered once. One that gave way
+        to somebody else's has more behind it."""
         return f"{self.kind.value}:{self.number}" if self.number else self.kind.value
 
 
@@ -126,7 +127,7 @@ class Turn:
     @property
     def number(self) -> int:
         """Which of the things that the reply lists was pressed, counted from 1; otherwise 0."""
-        return int(self.pressed.partition(":")[2] or 0)
+        return int(self.pressed.split(":")[1]) if ":" in self.pressed else 0
 
 
 def answered_together(turns: Sequence[Turn]) -> tuple[Turn, ...]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import bindparam, exists, select
+from sqlalchemy import and_, bindparam, exists, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kimibot.conversation import Asker, Speaker
 from kimibot.storage.tables import QUEUED, is_open, messages, turns, unless_there
-from kimibot.turns import Kind, Press
+from kimibot.turns import Kind, Outcome, Press
 
 _PRESSED_BELOW = select(
     turns.c.thread_id,
@@ -37,6 +38,24 @@ _GOES_ON = select(
     )
 )
 _HAS_ENDED = select(exists().where(turns.c.id == bindparam("turn_id"), ~is_open))
+_GIVE_WAY = (
+    update(turns)
+    .where(
+        turns.c.team == bindparam("in_team"),
+        turns.c.channel == bindparam("in_channel"),
+        turns.c.ts == bindparam("part_ts"),
+        turns.c.pressed == bindparam("key"),
+        ~is_open,
+        or_(
+            turns.c.outcome == Outcome.REFUSED.value,
+            and_(
+                turns.c.outcome.in_([Outcome.FAILED.value, Outcome.STOPPED.value]),
+                turns.c.asker != bindparam("new_asker"),
+            ),
+        ),
+    )
+    .values(pressed=turns.c.pressed + ":" + turns.c.id)
+)
 _ADD_TURN = {
     dialect: statement.returning(turns.c.thread_id)
     for dialect, statement in unless_there(turns).items()
@@ -55,14 +74,31 @@ async def add(
     """The thread, if a turn was queued for a press below the reply of `turn_id`.
 
     None where that has not ended or has no reply, where its answer was forgotten or deleted, and
-    where the same was pressed before.
+    where the same was pressed before. That counts for all, unless it got no answer: then it may
+    be picked by another `asker`, and after a refusal once more by the same.
     """
     above = (await connection.execute(_PRESSED_BELOW, {"turn_id": turn_id})).one_or_none()
     if above is None or not above.reply_ts:
         return None
-    asker = asker or Asker(above.asker, above.asker_team)
-    turn = {
-        "id": new_id(),
+    if asker is not None:
+        await _make_way(connection, above, press, asker)
+    turn = _turn_row(new_id(), above, press, asker or Asker(above.asker, above.asker_team), now)
+    added = await connection.execute(_ADD_TURN[connection.dialect.name], turn)
+    thread_id: int | None = added.scalar_one_or_none()
+    return thread_id
+
+
+async def _make_way(connection: AsyncConnection, above: Any, press: Press, asker: Asker) -> None:
+    """What was refused to one person, or has failed or was stopped, is not so for all."""
+    place = {"in_team": above.team, "in_channel": above.channel, "part_ts": above.reply_ts[-1]}
+    await connection.execute(_GIVE_WAY, place | {"key": press.key, "new_asker": asker.id})
+
+
+def _turn_row(
+    turn_id: str, above: Any, press: Press, asker: Asker, now: datetime
+) -> dict[str, Any]:
+    return {
+        "id": turn_id,
         "thread_id": above.thread_id,
         "team": above.team,
         "channel": above.channel,
@@ -75,9 +111,6 @@ async def add(
         "pressed": press.key,
         "accepted_at": now,
     }
-    added = await connection.execute(_ADD_TURN[connection.dialect.name], turn)
-    thread_id: int | None = added.scalar_one_or_none()
-    return thread_id
 
 
 async def has_ended(connection: AsyncConnection, turn_id: str) -> bool:

@@ -6,12 +6,14 @@ import asyncio
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
+
 from kimibot.answers import Answer
 from kimibot.conversation import Asker, Deletion
 from kimibot.storage import Database, Store
 from kimibot.storage.edit_store import EditStore
 from kimibot.storage.stop_store import StopStore
-from kimibot.turns import Claim, Kind, Press
+from kimibot.turns import Claim, Ending, Kind, Outcome, Press
 from tests.storage.said import NOW, THREAD, answered, ask, claimed, failed, keep, says, ts
 
 CONTINUE, PATCH = Press(Kind.CONTINUE), Press(Kind.PATCH)
@@ -124,6 +126,55 @@ async def test_whoever_presses_is_the_asker_where_that_is_wanted(store: Store) -
 
     [turn] = (await claimed(store, cut.thread_id)).turns
     assert (turn.asker, turn.asker_team) == ("U8", "T2")
+
+
+@pytest.mark.parametrize("outcome", [Outcome.REFUSED, Outcome.FAILED, Outcome.STOPPED])
+async def test_what_got_no_answer_is_no_hindrance_to_somebody_else(
+    outcome: Outcome, store: Store
+) -> None:
+    above, explain = (await cut_off(store)).turns[0].id, Press(Kind.EXPLAIN, 2)
+    thread_id = await store.press(above, explain, NOW, Asker("U8"))
+    assert thread_id is not None
+    refused = await claimed(store, thread_id)
+    await keep(store, refused, Ending(outcome, reply_ts=(ts(3),)))
+
+    picks = [store.press(above, explain, NOW, Asker(who)) for who in ("U9", "U7", "U9")]
+    queued = await asyncio.gather(*picks)
+
+    [turn] = (await claimed(store, thread_id)).turns
+    assert sorted(queued, key=str) == [thread_id, None, None]
+    assert (turn.kind, turn.number, turn.reply_ts) == (Kind.EXPLAIN, 2, ())
+    assert turn.id != refused.turns[0].id
+
+
+@pytest.mark.parametrize(("outcome", "count"), [(Outcome.REFUSED, 1), (Outcome.STOPPED, 0)])
+async def test_after_a_refusal_the_same_may_be_picked_again_by_whom_it_was_refused(
+    outcome: Outcome, count: int, store: Store
+) -> None:
+    above, explain = (await cut_off(store)).turns[0].id, Press(Kind.EXPLAIN, 2)
+    thread_id = await store.press(above, explain, NOW, Asker("U8"))
+    assert thread_id is not None
+    await keep(store, await claimed(store, thread_id), Ending(outcome, reply_ts=(ts(3),)))
+
+    queued = [await store.press(above, explain, NOW, Asker("U8")) for _ in range(2)]
+
+    assert len([one for one in queued if one]) == count
+
+
+async def test_what_gave_way_is_tried_again_as_what_it_was(store: Store) -> None:
+    above, explain = (await cut_off(store)).turns[0].id, Press(Kind.EXPLAIN, 2)
+    thread_id = await store.press(above, explain, NOW, Asker("U8"))
+    assert thread_id is not None
+    first = await claimed(store, thread_id)
+    await keep(store, first, failed(ts(3)))
+    await store.press(above, explain, NOW, Asker("U9"))
+    await keep(store, await claimed(store, thread_id), answered(4))
+
+    await store.requeue(first.turns[0].id)
+
+    [turn] = (await claimed(store, thread_id)).turns
+    assert (turn.kind, turn.number, turn.asker) == (Kind.EXPLAIN, 2, "U8")
+    assert await store.press(above, explain, NOW, Asker("U7")) is None
 
 
 async def test_what_befalls_the_message_above_does_not_befall_what_was_pressed_below_it(

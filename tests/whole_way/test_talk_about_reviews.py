@@ -72,6 +72,25 @@ async def test_each_finding_is_explained_once_and_all_of_it_is_remembered(tmp_pa
         assert [said[4]["content"], said[6]["content"]] == ["Because of 1.", "Because of 2."]
 
 
+async def test_what_a_guest_may_not_have_explained_is_explained_to_a_member(
+    tmp_path: Path,
+) -> None:
+    async with open_scene(tmp_path) as s:
+        s.kimi.play(finding(), SECOND, VERDICT)
+        root = await s.slack.say("ana", "#general", f"@kimibot review this\n{CODE}")
+        await s.outcome(root)
+        [review] = await s.replies(root, "#general")
+        second = handles(review)[texts.EXPLAIN]["options"][1]["value"]
+        for count, who in enumerate(["gus", "ana"], 2):
+            s.kimi.play("`last` fails for each list.")
+            assert await s.slack.click(who, "#general", review["ts"], texts.EXPLAIN, second)
+            await s.outcome(root, count=count)
+
+        [_, refused, explained] = await s.replies(root, "#general")
+        assert note(refused) == texts.EXTERNAL_PERSON
+        assert body(explained) == "`last` fails for each list."
+
+
 async def test_a_single_finding_is_explained_by_a_button(tmp_path: Path) -> None:
     async with reviewed_scene(tmp_path) as (s, github):
         s.kimi.play(IN_DIFF, VERDICT)
