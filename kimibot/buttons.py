@@ -13,6 +13,7 @@ from kimibot.answers import ChatMessage, reasoning_in
 from kimibot.background import Background
 from kimibot.conversation import Accepted, Asker, Message, Shortcut, Thread
 from kimibot.errors import SlackError
+from kimibot.review import phrases
 from kimibot.turns import Kind, Press
 from kimibot.whispering import Whisper, whisper_if_possible
 
@@ -85,24 +86,29 @@ class Buttons:
     async def go_on(self, turn_id: str, user: str) -> bool:
         """Queue a turn that goes on where a reply was cut off, for the one who asked; True if the
         button has served, now or before."""
-        return await self._follow(turn_id, user, Press(Kind.CONTINUE))
+        return await self._follow(
+            turn_id, user, Press(Kind.CONTINUE), gone=texts.NOTHING_TO_CONTINUE
+        )
 
     async def suggest_patch(self, turn_id: str, user: str) -> bool:
         """Queue a turn that gives the patch of a review. The same as for `go_on`."""
-        return await self._follow(turn_id, user, Press(Kind.PATCH))
+        return await self._follow(turn_id, user, Press(Kind.PATCH), gone=phrases.GONE)
 
     async def post_review(self, turn_id: str, user: str) -> bool:
         """Queue a turn that posts a review to its pull request. The same as for `go_on`."""
-        return await self._follow(turn_id, user, Press(Kind.POST))
+        return await self._follow(turn_id, user, Press(Kind.POST), gone=phrases.GONE)
 
-    async def _follow(self, turn_id: str, user: str, press: Press) -> bool:
+    async def _follow(self, turn_id: str, user: str, press: Press, *, gone: str) -> bool:
         thread = await self._thread_for_asker(turn_id, user)
         if thread is None:
             return False
         if not await self._has_ended(turn_id):
             self._tell(thread, user, texts.NOT_ANSWERED_YET)
             return False
-        self._wake_if_queued(await self._asks.press(turn_id, press, self._now()))
+        thread_id = await self._asks.press(turn_id, press, self._now())
+        self._wake_if_queued(thread_id)
+        if thread_id is None and await self._asks.answer_to(turn_id) is None:
+            self._tell(thread, user, gone)
         return True
 
     async def pick(self, value: str, asker: Asker, *, kind: Kind) -> None:

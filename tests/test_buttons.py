@@ -10,6 +10,7 @@ from kimibot import texts
 from kimibot.background import Background
 from kimibot.buttons import Buttons
 from kimibot.conversation import Asker, Thread
+from kimibot.review import phrases
 from kimibot.turns import Kind, Press
 from kimibot.views import Button
 from tests.virtual_time import in_virtual_time
@@ -20,8 +21,9 @@ THREAD = Thread("T1", "C1", "1.0")
 class Rows:
     """The rows of a turn that ends after it was looked at so many times."""
 
-    def __init__(self, looks: int) -> None:
+    def __init__(self, looks: int, *, is_gone: bool = False) -> None:
         self._looks = looks
+        self._is_gone = is_gone
         self.pressed: list[Press] = []
         self.askers: list[Asker | None] = []
 
@@ -40,13 +42,16 @@ class Rows:
     ) -> int | None:
         self.askers.append(asker)
         self.pressed.append(press)
+        if self._is_gone:
+            return None
         return 7 if self.pressed.count(press) == 1 else None
 
     async def requeue(self, turn_id: str) -> int | None:
         return 7 if self._looks < 0 else None
 
     async def answer_to(self, turn_id: str) -> Any:
-        return {"reasoning_content": "Hm."} if self._looks < 0 else None
+        has_any = self._looks < 0 and not self._is_gone
+        return {"reasoning_content": "Hm."} if has_any else None
 
     async def accept(self, message: Any, **how: Any) -> None:
         return None
@@ -129,6 +134,24 @@ async def test_a_button_stays_and_says_why_while_the_answer_is_being_written() -
     assert (has_served, seen.woken) == (False, [])
     assert seen.told == [("U1", texts.NOT_ANSWERED_YET)]
     assert rows.pressed == []
+
+
+@in_virtual_time
+async def test_who_wants_something_of_an_answer_that_is_gone_is_told_so() -> None:
+    has_served, seen = await pressed(Rows(looks=0, is_gone=True))
+
+    assert (has_served, seen.woken) == (True, [])
+    assert seen.told == [("U1", phrases.GONE)]
+
+
+@in_virtual_time
+async def test_who_presses_twice_is_told_nothing_more() -> None:
+    rows = Rows(looks=0)
+    await pressed(rows)
+
+    has_served, seen = await pressed(rows)
+
+    assert (has_served, seen.woken, seen.told) == (True, [], [])
 
 
 @in_virtual_time

@@ -237,9 +237,11 @@ async def test_a_review_that_the_thread_was_told_to_forget_is_not_posted(tmp_pat
         await s.ask("forget", thread=root)
         await s.outcome(root, count=2)
         await s.slack.click("ana", DEV, review["ts"], texts.POST_REVIEW)
+        [whisper] = await s.slack.until(lambda: s.slack.ephemerals("ana"), 5.0)
         await s.ask("help", thread=root)
         await s.outcome(root, count=3)
 
+        assert whisper["text"] == phrases.GONE
         assert pull_of(github).reviews == []
 
 
