@@ -230,15 +230,9 @@ class Answering:
         return reply
 
     async def _fill(self, attempt: Attempt, reply: LiveReply) -> None:
+        """Whatever goes wrong is said in the reply, or raised for the next owner of the turn."""
         try:
-            if attempt.turn.stop is not None:
-                await self._closing.stop(attempt, reply, attempt.turn.stop)
-            elif has_failed_too_often(attempt.turn):
-                await self._closing.give_up(attempt, reply)
-            elif self._closing.is_too_old(attempt.turn):
-                await self._closing.apologise(attempt, reply)
-            else:
-                await self._attend(attempt, reply)
+            await self._take_up(attempt, reply)
         except StopRequested as request:
             if request.stop.cause is StopCause.ASK_EDITED:
                 raise
@@ -258,6 +252,17 @@ class Answering:
         except Exception:  # a fault of our own: the asker must hear of it all the same
             log.exception("turn failed", extra=attempt.ids)
             await self._closing.confess(attempt, reply)
+
+    async def _take_up(self, attempt: Attempt, reply: LiveReply) -> None:
+        """Unless it was over before it began: stopped, failed too often, or asked too long ago."""
+        if attempt.turn.stop is not None:
+            await self._closing.stop(attempt, reply, attempt.turn.stop)
+        elif has_failed_too_often(attempt.turn):
+            await self._closing.give_up(attempt, reply)
+        elif self._closing.is_too_old(attempt.turn):
+            await self._closing.apologise(attempt, reply)
+        else:
+            await self._attend(attempt, reply)
 
     async def _attend(self, attempt: Attempt, reply: LiveReply) -> None:
         """To who may ask: by the model, or in our own words."""

@@ -43,15 +43,8 @@ class Submissions:
         """
         change = await self._github.change(address, is_guest=is_guest)
         diff = await self._github.diff(change)
-        comments = await _if_possible(self._github.comments(change)) or ()
+        subject = await self._subject(change, words)
         attributes = await self._text(change, ATTRIBUTES)
-        subject = Subject(
-            words=words,
-            title=change.title,
-            description=change.description,
-            rules=await self._rules(change),
-            comments=told(comments),
-        )
         return Material(
             files=await with_surroundings(self._github, change, diff.files, attributes),
             subject=subject,
@@ -60,6 +53,16 @@ class Submissions:
             link_of=line_links(self._github.web_url, change),
             pull=self._pull(change, diff, is_guest),
             repository=Commits(self._github, change) if change.with_token else None,
+        )
+
+    async def _subject(self, change: Change, words: str) -> Subject:
+        comments = await _if_possible(self._github.comments(change)) or ()
+        return Subject(
+            words=words,
+            title=change.title,
+            description=change.description,
+            rules=await self._rules(change),
+            comments=told(comments),
         )
 
     def _pull(self, change: Change, diff: Diff, is_guest: bool) -> PullRequest | None:
