@@ -11,7 +11,11 @@ from kimibot.review.changes import Anchor
 from kimibot.review.said import FindingLine, Severity
 
 MOST_FINDINGS = 15
+NEAR_LINES = 10
 _ALIKE = 0.5
+_ALIKE_ELSEWHERE = 0.75
+_TELLING_QUOTE = 20
+_NAME = re.compile(r"`([^`]+)`")
 
 
 class State(StrEnum):
@@ -97,12 +101,24 @@ def _is_same(one: Finding, other: Finding) -> bool:
 
 
 def are_alike(one: Finding, other: Finding) -> bool:
-    """Whether two reviews speak of the same: lines move between them."""
-    is_same_file = one.anchor[:2] == other.anchor[:2]
-    has_same_quote = one.quote.split() == other.quote.split()
-    return is_same_file and (has_same_quote or _are_titles_alike(one, other))
+    """Whether two reviews speak of the same: lines move between them, and change.
+
+    A short line may stand in many places of a file, and a title may fit many lines.
+    """
+    if one.anchor[:2] != other.anchor[:2]:
+        return False
+    if one.quote.split() != other.quote.split():
+        return _are_titles_alike(one, other, _ALIKE_ELSEWHERE) and _may_name_the_same(one, other)
+    is_near = abs(one.anchor.line - other.anchor.line) <= NEAR_LINES
+    is_telling = len(" ".join(one.quote.split())) >= _TELLING_QUOTE
+    return is_near or is_telling or _are_titles_alike(one, other)
 
 
-def _are_titles_alike(one: Finding, other: Finding) -> bool:
+def _are_titles_alike(one: Finding, other: Finding, share: float = _ALIKE) -> bool:
     words, others = (set(re.findall(r"\w+", found.title.lower())) for found in (one, other))
-    return len(words & others) >= _ALIKE * max(1, min(len(words), len(others)))
+    return len(words & others) >= share * max(1, min(len(words), len(others)))
+
+
+def _may_name_the_same(one: Finding, other: Finding) -> bool:
+    names, others = (set(_NAME.findall(found.title)) for found in (one, other))
+    return not names or not others or bool(names & others)

@@ -91,7 +91,8 @@ def read(stored: Mapping[str, Any]) -> Postable | None:
 
 def without(review: Postable, no_problems: Sequence[Finding]) -> Postable:
     """The review without what people have said to be no problem; it says how much that is."""
-    left = tuple(one for one in review.remarks if rounds.without([one.finding], no_problems))
+    kept = rounds.without([one.finding for one in review.remarks], no_problems)
+    left = tuple(one for one in review.remarks if one.finding in kept)
     count = len(review.remarks) - len(left)
     if not count:
         return review

@@ -57,8 +57,14 @@ def _where_it_stands(finding: Finding, evidence: Evidence) -> Anchor | None:
 
 
 def without(findings: Sequence[Finding], no_problems: Sequence[Finding]) -> list[Finding]:
-    """Those that are like none of the others."""
-    return [one for one in findings if not any(are_alike(one, other) for other in no_problems)]
+    """Those that are like none of the others. What is said of one of these findings themselves is
+    said of that one alone, however alike another beside it is."""
+    others = [one for one in no_problems if one not in findings]
+    return [
+        one
+        for one in findings
+        if one not in no_problems and not any(are_alike(one, other) for other in others)
+    ]
 
 
 def listed(earlier: Sequence[Finding]) -> str:

@@ -86,3 +86,13 @@ def test_what_people_hold_for_no_problem_is_left_out_and_said_to_be() -> None:
         "Read 1 of 1 file. 1 finding left out: not a problem here, as somebody has said."
     )
     assert postable.without(review, []) == review
+
+
+def test_what_is_like_it_in_the_same_review_is_posted_all_the_same() -> None:
+    review = postable.read(stored(found(4), found(90)))
+    assert review is not None
+
+    left = postable.without(review, [found(90)])
+
+    assert [one.finding for one in left.remarks] == [found(4)]
+    assert "1 finding left out" in left.coverage

@@ -120,6 +120,50 @@ def test_what_is_no_problem_is_not_looked_for_again() -> None:
     assert without([FIRST, SECOND, other], [replace(SECOND, title="Short")]) == [FIRST, other]
 
 
+LEAK = Finding(Anchor("a.py", Side.NEW, 5), Severity.MAJOR, "`a` is never closed", "", "a = f()")
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        replace(LEAK, anchor=Anchor("a.py", Side.NEW, 6), title="`b` is never closed", quote="b()"),
+        replace(LEAK, anchor=Anchor("a.py", Side.NEW, 6)),
+    ],
+)
+def test_what_is_no_problem_at_one_line_says_nothing_of_others_in_the_same_review(
+    beside: Finding,
+) -> None:
+    assert without([LEAK, beside], [LEAK]) == [beside]
+    assert without([LEAK, beside], [beside]) == [LEAK]
+
+
+@pytest.mark.parametrize(
+    ("quote", "line", "title", "is_same"),
+    [
+        ("a = f()", 90, "`a` is not closed", True),
+        ("a = f()", 7, "The file stays open", True),
+        ("a = f()", 90, "`f` may raise before the lock is free", False),
+        ("b = f()", 6, "`b` is never closed", False),
+        ("b = f()", 6, "`a` is never closed", True),
+        ("import os", 1, "Something else altogether", False),
+    ],
+)
+def test_what_is_no_problem_is_known_again_by_its_line_and_by_what_is_wrong_with_it(
+    quote: str, line: int, title: str, is_same: bool
+) -> None:
+    found = replace(LEAK, anchor=Anchor("a.py", Side.NEW, line), quote=quote, title=title)
+
+    assert without([found], [LEAK]) == ([] if is_same else [found])
+
+
+def test_a_line_that_says_much_is_known_again_wherever_it_is() -> None:
+    line = 'cursor.execute(f"select {name}")'
+    noted = replace(LEAK, quote=line)
+    moved = replace(noted, anchor=Anchor("a.py", Side.NEW, 300), title="SQL from a user")
+
+    assert without([moved], [noted]) == []
+
+
 def test_what_is_stored_is_what_was_found() -> None:
     stored = json.loads(json.dumps(kept(EARLIER, dropped=3)))
 
