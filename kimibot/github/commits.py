@@ -8,9 +8,9 @@ from kimibot.errors import NotThere
 from kimibot.github.client import GitHub
 from kimibot.github.facts import Change, EntryShape
 from kimibot.review.changes import FOLDER, SUBMODULE, SYMLINK, Side
-from kimibot.review.repository import Entry, Kind
+from kimibot.review.repository import Entry, EntryKind
 
-_KINDS = {FOLDER: Kind.FOLDER, SYMLINK: Kind.LINK, SUBMODULE: Kind.SUBMODULE}
+_KINDS = {FOLDER: EntryKind.FOLDER, SYMLINK: EntryKind.LINK, SUBMODULE: EntryKind.SUBMODULE}
 
 
 class Commits:
@@ -29,7 +29,7 @@ class Commits:
             if one is None:
                 raise NotThere
             shapes = await self._listed(one.sha)
-        return [Entry(one.path, _KINDS.get(one.mode, Kind.FILE), one.size) for one in shapes]
+        return [Entry(one.path, _KINDS.get(one.mode, EntryKind.FILE), one.size) for one in shapes]
 
     async def file(self, path: str, side: Side) -> bytes:
         """All of a file. Raises GitHubError, NotThere where there is none."""

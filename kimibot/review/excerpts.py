@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kimibot.estimating import tokens
 from kimibot.review.lookups import ReadFile
 from kimibot.review.numbered import CUT, LONGEST_LINE
-from kimibot.review.repository import Entry, Kind
+from kimibot.review.repository import Entry, EntryKind
 from kimibot.review.secrecy import may_hold_keys
 
 MOST_LINES = 600
@@ -16,7 +16,11 @@ MOST_TOKENS = 8_000
 
 MOST_ENTRIES = 400
 _NUMBER_TOKENS = 3
-_SIGNS = {Kind.FOLDER: "/", Kind.LINK: " (a link: not followed)", Kind.SUBMODULE: " (a submodule)"}
+_SIGNS = {
+    EntryKind.FOLDER: "/",
+    EntryKind.LINK: " (a link: not followed)",
+    EntryKind.SUBMODULE: " (a submodule)",
+}
 
 
 def excerpt(wanted: ReadFile, content: bytes, most_tokens: int = MOST_TOKENS) -> str:
@@ -63,7 +67,7 @@ def _fitting(lines: Sequence[str], first: int, most_tokens: int) -> list[str]:
 
 def _named(folder: str, entry: Entry) -> str:
     path = f"{folder}/{entry.name}" if folder else entry.name
-    if entry.kind is not Kind.FILE:
+    if entry.kind is not EntryKind.FILE:
         return f"{entry.name}{_SIGNS[entry.kind]}"
     if may_hold_keys(path):
         return f"{entry.name} (never read)"

@@ -72,7 +72,7 @@ _HOST = r"(?P<scheme>https?)://(?:[^@/\s\"']{0,200}@)?(?P<host>[\w.-]{1,253}(?::
 
 
 @dataclass(frozen=True, slots=True)
-class Remark:
+class LockRemark:
     """About one lock file: the manifest that should have changed with it, or "", and new hosts.
 
     A host that is asked without encryption has ` (http)` behind it.
@@ -83,21 +83,21 @@ class Remark:
     hosts: tuple[str, ...] = ()
 
 
-def remarks(files: Sequence[FileDiff], *, is_complete: bool) -> list[Remark]:
+def lock_remarks(files: Sequence[FileDiff], *, is_complete: bool) -> list[LockRemark]:
     """In the order of the files. Where files are missing, nobody knows what did not change."""
     paths = [path for file in files for path in (file.old_path, file.new_path)]
     found = (_remark(file, paths if is_complete else None) for file in files)
     return [one for one in found if one is not None]
 
 
-def _remark(file: FileDiff, changed: Sequence[str] | None) -> Remark | None:
+def _remark(file: FileDiff, changed: Sequence[str] | None) -> LockRemark | None:
     path = PurePosixPath(file.path)
     kind = KINDS.get(path.name)
     if kind is None or file.status not in (Status.MODIFIED, Status.RENAMED):
         return None
     manifest = _missing_manifest(path, kind, changed) if changed is not None else ""
     hosts = tuple(_new_hosts(file, kind)) if kind.keys else ()
-    return Remark(file.path, manifest, hosts) if manifest or hosts else None
+    return LockRemark(file.path, manifest, hosts) if manifest or hosts else None
 
 
 def _missing_manifest(lock: PurePosixPath, kind: _Kind, changed: Iterable[str]) -> str:

@@ -12,7 +12,7 @@ from kimibot.fencing import fence_mark, span_mark
 from kimibot.review import phrases
 from kimibot.review.changes import Anchor, FileDiff, Side
 from kimibot.review.findings import Chosen, Finding
-from kimibot.review.locks import Remark, remarks
+from kimibot.review.locks import LockRemark, lock_remarks
 from kimibot.review.said import Severity
 from kimibot.review.selecting import Coverage, Look
 
@@ -192,13 +192,14 @@ def _prose(review: Review) -> list[str]:
 
 def _locks(files: Sequence[FileDiff], missing_files: int) -> list[str]:
     """In one line, what nobody would see because it was not read."""
-    said = [one for lock in remarks(files, is_complete=not missing_files) for one in _of_lock(lock)]
+    found = lock_remarks(files, is_complete=not missing_files)
+    said = [one for remark in found for one in _of_lock(remark)]
     more = len(said) - NAMED_FILES
     listed = "; ".join([*said[:NAMED_FILES], *([f"and {more} more"] if more > 0 else [])])
     return [phrases.LOCKS.format(remarks=listed)] if said else []
 
 
-def _of_lock(remark: Remark) -> Iterator[str]:
+def _of_lock(remark: LockRemark) -> Iterator[str]:
     lock = inline_code(remark.path)
     if remark.manifest:
         manifest = inline_code(remark.manifest)

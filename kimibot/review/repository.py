@@ -10,7 +10,7 @@ from typing import Protocol
 from kimibot.review.changes import Side
 
 
-class Kind(StrEnum):
+class EntryKind(StrEnum):
     """What stands under a name in a folder."""
 
     FILE = "file"
@@ -24,7 +24,7 @@ class Entry:
     """`size_bytes` is 0 for all but files."""
 
     name: str
-    kind: Kind
+    kind: EntryKind
     size_bytes: int = 0
 
 

@@ -8,7 +8,7 @@ from kimibot.answers import NO_TOOLS, Answer, ChatMessage, Toolbox, ToolCall
 from kimibot.errors import GitHubError, NotThere, TooLarge
 from kimibot.review.excerpts import excerpt, listing
 from kimibot.review.lookups import TOOLS, BadCall, ListFiles, Lookup, ReadFile, read_call
-from kimibot.review.repository import Kind, Repository
+from kimibot.review.repository import EntryKind, Repository
 from kimibot.spending import estimate
 
 MOST_ROUNDS = 8
@@ -91,7 +91,7 @@ class LookingUp:
         entry = next((one for one in entries if one.name == wanted.name), None)
         if entry is None:
             raise NotThere
-        if entry.kind is not Kind.FILE:
+        if entry.kind is not EntryKind.FILE:
             raise BadCall(f"This is a {entry.kind.value}, which is not read.")
         if entry.size_bytes > MOST_FILE_BYTES:
             raise BadCall(f"This has {entry.size_bytes} bytes, which is too large to be read.")

@@ -12,7 +12,7 @@ from kimibot.github.client import open_github
 from kimibot.github.commits import Commits
 from kimibot.review.addresses import Address
 from kimibot.review.changes import Side
-from kimibot.review.repository import Entry, Kind
+from kimibot.review.repository import Entry, EntryKind
 from kimibot.sandbox.github import LocalGitHub, LocalPull, LocalRepository, local_github
 
 OLD = {"src/a.py": b"a = 1\n", "src/deep/b c.py": b"b = 1\n", "x/y.md": b"y"}
@@ -41,16 +41,16 @@ async def commits(local: LocalGitHub) -> AsyncIterator[Commits]:
 
 async def test_a_folder_says_what_each_of_its_names_is(commits: Commits) -> None:
     assert await commits.folder("", Side.NEW) == [
-        Entry("folder", Kind.LINK, 3),
-        Entry("lib", Kind.SUBMODULE),
-        Entry("src", Kind.FOLDER),
-        Entry("x", Kind.FOLDER),
+        Entry("folder", EntryKind.LINK, 3),
+        Entry("lib", EntryKind.SUBMODULE),
+        Entry("src", EntryKind.FOLDER),
+        Entry("x", EntryKind.FOLDER),
     ]
     assert await commits.folder("src", Side.NEW) == [
-        Entry("a.py", Kind.FILE, 6),
-        Entry("deep", Kind.FOLDER),
-        Entry("link.py", Kind.LINK, 4),
-        Entry("new.py", Kind.FILE, 6),
+        Entry("a.py", EntryKind.FILE, 6),
+        Entry("deep", EntryKind.FOLDER),
+        Entry("link.py", EntryKind.LINK, 4),
+        Entry("new.py", EntryKind.FILE, 6),
     ]
 
 

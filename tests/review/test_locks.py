@@ -9,7 +9,7 @@ import pytest
 
 from kimibot.review.changes import FileDiff
 from kimibot.review.diffs import parse, whole
-from kimibot.review.locks import KINDS, Remark, remarks
+from kimibot.review.locks import KINDS, LockRemark, lock_remarks
 from kimibot.review.report import covered
 from kimibot.review.selecting import Limits, select
 from kimibot.slack.markdown import render
@@ -48,10 +48,10 @@ def between(folder: Path, old: Tree, new: Tree) -> tuple[FileDiff, ...]:
     return parse(versions(folder / "repository", old, new).diff("-M")).files
 
 
-def changed(folder: Path, path: str, old: bytes, new: bytes) -> list[Remark]:
+def changed(folder: Path, path: str, old: bytes, new: bytes) -> list[LockRemark]:
     """What is to be said of a lock file whose manifest has changed with it."""
     files = between(folder, {path: old, "package.json": b"1"}, {path: new, "package.json": b"2"})
-    return remarks(files, is_complete=True)
+    return lock_remarks(files, is_complete=True)
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def test_a_lock_file_is_named_that_changed_without_its_manifest(
     alone = between(tmp_path / "alone", old, old | {lock: b"b\n"})
     together = between(tmp_path / "together", old, {lock: b"b\n", manifest: b"b\n"})
 
-    assert remarks(alone, is_complete=True) == [Remark(lock, named)]
-    assert remarks(together, is_complete=True) == []
+    assert lock_remarks(alone, is_complete=True) == [LockRemark(lock, named)]
+    assert lock_remarks(together, is_complete=True) == []
 
 
 def test_the_manifest_of_another_folder_is_not_the_one_that_counts(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_the_manifest_of_another_folder_is_not_the_one_that_counts(tmp_path: Pat
 
     files = between(tmp_path, old, {"web/yarn.lock": b"b\n", "api/package.json": b"b\n"})
 
-    assert remarks(files, is_complete=True) == [Remark("web/yarn.lock", "package.json")]
+    assert lock_remarks(files, is_complete=True) == [LockRemark("web/yarn.lock", "package.json")]
 
 
 def test_a_manifest_that_was_removed_has_changed(tmp_path: Path) -> None:
@@ -92,19 +92,19 @@ def test_a_manifest_that_was_removed_has_changed(tmp_path: Path) -> None:
 
     files = between(tmp_path, old, {"yarn.lock": b"b\n", "a.js": b"1"})
 
-    assert remarks(files, is_complete=True) == []
+    assert lock_remarks(files, is_complete=True) == []
 
 
 def test_nothing_is_said_of_a_new_lock_file_nor_of_one_that_goes(tmp_path: Path) -> None:
     files = between(tmp_path, {"go.sum": b"a\n"}, {"uv.lock": UV})
 
-    assert remarks([*files, whole("yarn.lock", b"x\n")], is_complete=True) == []
+    assert lock_remarks([*files, whole("yarn.lock", b"x\n")], is_complete=True) == []
 
 
 def test_where_files_are_missing_nobody_says_that_one_did_not_change(tmp_path: Path) -> None:
     files = between(tmp_path, {"uv.lock": b"a\n"}, {"uv.lock": b"b\n"})
 
-    assert remarks(files, is_complete=False) == []
+    assert lock_remarks(files, is_complete=False) == []
 
 
 @pytest.mark.parametrize(

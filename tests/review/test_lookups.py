@@ -11,7 +11,7 @@ from kimibot.answers import ToolCall
 from kimibot.review.changes import Side
 from kimibot.review.excerpts import MOST_ENTRIES, MOST_LINES, excerpt, listing
 from kimibot.review.lookups import TOOLS, BadCall, ListFiles, ReadFile, read_call
-from kimibot.review.repository import Entry, Kind
+from kimibot.review.repository import Entry, EntryKind
 
 
 def call(arguments: str, name: str = "read_file") -> ToolCall:
@@ -123,16 +123,16 @@ def test_a_line_without_end_is_cut() -> None:
 
 def test_a_folder_says_what_can_be_read_in_it() -> None:
     entries = [
-        Entry("deep", Kind.FOLDER),
-        Entry("a.py", Kind.FILE, 12),
-        Entry(".env", Kind.FILE, 30),
-        Entry("there", Kind.LINK),
-        Entry("lib", Kind.SUBMODULE),
+        Entry("deep", EntryKind.FOLDER),
+        Entry("a.py", EntryKind.FILE, 12),
+        Entry(".env", EntryKind.FILE, 30),
+        Entry("there", EntryKind.LINK),
+        Entry("lib", EntryKind.SUBMODULE),
     ]
 
     assert listing("src", entries, "head") == (
         "src (head), 5 entries\ndeep/\na.py (12 bytes)\n.env (never read)\n"
         "there (a link: not followed)\nlib (a submodule)"
     )
-    many = [Entry(f"{n}.py", Kind.FILE) for n in range(MOST_ENTRIES + 2)]
+    many = [Entry(f"{n}.py", EntryKind.FILE) for n in range(MOST_ENTRIES + 2)]
     assert listing("", many, "base").endswith("and 2 more")

@@ -12,7 +12,7 @@ import pytest
 from kimibot.answers import Answer, ToolCall
 from kimibot.errors import GitHubError, GitHubLimited, NotThere, TooLarge
 from kimibot.review.changes import Side
-from kimibot.review.repository import Entry, Kind
+from kimibot.review.repository import Entry, EntryKind
 from kimibot.reviewing import looking_up
 from kimibot.reviewing.looking_up import (
     ALREADY_GIVEN,
@@ -32,7 +32,7 @@ class Shop:
     """A repository with one folder."""
 
     files: dict[str, bytes] = field(default_factory=lambda: {"a.py": b"A = 1\n", "b.py": b"B\n"})
-    kinds: dict[str, Kind] = field(default_factory=dict)
+    kinds: dict[str, EntryKind] = field(default_factory=dict)
     size_bytes: int = 10
     error: GitHubError | None = None
     asked: list[str] = field(default_factory=list)
@@ -44,7 +44,7 @@ class Shop:
         if path != "src":
             raise NotThere
         kind = self.kinds.get
-        return [Entry(name, kind(name, Kind.FILE), self.size_bytes) for name in self.files]
+        return [Entry(name, kind(name, EntryKind.FILE), self.size_bytes) for name in self.files]
 
     async def file(self, path: str, side: Side) -> bytes:
         self.asked.append(f"{path} {side.value}")
@@ -117,9 +117,9 @@ async def test_what_must_not_be_read_is_refused_before_anything_is_asked(path: s
     [
         (Shop(), "src/no.py", "There is no such file in head. list_files says"),
         (Shop(), "lib/a.py", "There is no such file in head"),
-        (Shop(kinds={"a.py": Kind.LINK}), "src/a.py", "This is a link, which is not read."),
-        (Shop(kinds={"a.py": Kind.SUBMODULE}), "src/a.py", "This is a submodule"),
-        (Shop(kinds={"a.py": Kind.FOLDER}), "src/a.py", "This is a folder"),
+        (Shop(kinds={"a.py": EntryKind.LINK}), "src/a.py", "This is a link, which is not read."),
+        (Shop(kinds={"a.py": EntryKind.SUBMODULE}), "src/a.py", "This is a submodule"),
+        (Shop(kinds={"a.py": EntryKind.FOLDER}), "src/a.py", "This is a folder"),
         (Shop(size_bytes=2_000_000), "src/a.py", "2000000 bytes, which is too large"),
         (Shop(error=TooLarge()), "src/a.py", "too large to be read"),
     ],
