@@ -39,8 +39,9 @@ PULLS = {
     "KIMIBOT_GITHUB_REPOS": "acme/*",
     "KIMIBOT_GITHUB_POST": "1",
 }
-OFTEN = (0.0, 1.0, 2.0, *[4.0] * 20)
-"""Slack delivers again after a minute and after five; nobody wants to wait for that here."""
+OFTEN = (0.0, 1.0, 2.0, *[4.0] * 90)
+"""Slack delivers again after a minute and after five; nobody wants to wait for that here. For six
+minutes in all, as there: what it has given up is lost to any bot."""
 
 
 @dataclass
