@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kimibot.review.changes import Anchor, FileDiff, Hunk, Line, Side
 from kimibot.review.diffs import parse
 from kimibot.review.findings import Finding
+from kimibot.review.pasted import SNIPPET
 
 CONTEXT_LINES = 3
 LONGEST_PATCH = 200_000
+_SNIPPET = re.compile(rf"{SNIPPET}(?: \d+)?(?: \(\d+\))?")
+_TWIN = re.compile(r"(.+) \(\d+\)")
 _NO_NEWLINE = "\\ No newline at end of file\n"
 
 
@@ -20,7 +24,8 @@ def patch(files: Sequence[FileDiff], findings: Sequence[Finding]) -> str:
     A suggestion that repeats a line beside the quoted one was meant for more than that line, and is
     left out. So are files without a name of their own, which nobody has.
     """
-    named = [file for file in files if _has_name(file) and _is_utf8(file)]
+    paths = {file.path for file in files}
+    named = [file for file in files if _has_name(file, paths) and _is_utf8(file)]
     made = "".join(_of_file(file, findings) for file in named)
     return made if len(made) <= LONGEST_PATCH and _fits(made, files) else ""
 
@@ -60,8 +65,11 @@ def replacements(files: Sequence[FileDiff], findings: Sequence[Finding]) -> list
     return [changed.pop(one.anchor, "") if one.suggestion.strip() else "" for one in findings]
 
 
-def _has_name(file: FileDiff) -> bool:
-    return "." in file.path and file.path.isprintable() and not set(file.path) & set('"\\')
+def _has_name(file: FileDiff, paths: Collection[str]) -> bool:
+    """Whether it is a name that somebody else has given, and that a patch can say as it is."""
+    twin = _TWIN.fullmatch(file.path)
+    is_ours = _SNIPPET.fullmatch(file.path) or (twin is not None and twin[1] in paths)
+    return not is_ours and file.path.isprintable() and not set(file.path) & set('"\\')
 
 
 def _is_utf8(file: FileDiff) -> bool:

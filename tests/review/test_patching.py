@@ -10,6 +10,7 @@ import pytest
 from kimibot.review.changes import Anchor, FileDiff, Side
 from kimibot.review.diffs import parse, whole
 from kimibot.review.findings import Finding
+from kimibot.review.pasted import Attached, read
 from kimibot.review.patching import narrowed, patch
 from kimibot.review.said import Severity
 from tests.review.repositories import versions
@@ -67,6 +68,22 @@ def test_it_applies_to_the_new_version_of_a_diff_without_the_whole_file(tmp_path
     assert after.count("value_20 = 22\n") == after.count("value_4 = 5\n") == 1
 
 
+@pytest.mark.parametrize("path", ["Dockerfile", "bin/deploy", ".env", "src/snippet", "a (2).py"])
+def test_a_file_can_have_any_name_that_is_its_own(path: str, tmp_path: Path) -> None:
+    made = patch([whole(path, b"one\ntwo\n")], [suggests(2, "three", path)])
+
+    assert applied(tmp_path, path, b"one\ntwo\n", made) == b"one\nthree\n"
+
+
+def test_the_second_of_two_files_with_one_name_does_not_keep_the_patch_from_applying(
+    tmp_path: Path,
+) -> None:
+    files = read([], [Attached("a.py", b"one\n"), Attached("a.py", b"two\n")]).files
+    made = patch(files, [suggests(1, "three", file.path) for file in files])
+
+    assert applied(tmp_path, "a.py", b"one\n", made) == b"three\n"
+
+
 def test_an_indent_that_was_left_out_is_put_in() -> None:
     made = patch([whole("a.py", b"def f():\n    return 1\n")], [suggests(2, "return 2", "a.py")])
 
@@ -77,6 +94,7 @@ def test_an_indent_that_was_left_out_is_put_in() -> None:
     ("file", "finding"),
     [
         (whole("snippet", b"x\n"), suggests(1, "y", "snippet")),
+        (whole("snippet 12", b"x\n"), suggests(1, "y", "snippet 12")),
         (whole("src/a.py", b"x\n"), suggests(1, "")),
         (whole("src/a.py", b"x\n"), suggests(1, "x")),
         (whole("src/a.py", b"x\nz\n"), suggests(1, "y\nz")),
