@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sqlalchemy import select
 
-from kimibot.sandbox.github import GITHUB_TOKEN, LocalGitHub, local_github
+from kimibot.sandbox.github import LocalGitHub, local_github
 from kimibot.sandbox.kimi import KimiOptions, LocalKimi, local_kimi
 from kimibot.sandbox.slack import LocalSlack, local_slack
 from kimibot.storage import Database, open_database
@@ -21,7 +21,7 @@ from tests.chaos.judge import Ask, Turn, complaints
 from tests.chaos.replica import Replica, running
 from tests.chaos.script import script
 from tests.chaos.tap import Tap, tap_on
-from tests.whole_way.scene import DEV, body, bot_environment
+from tests.whole_way.scene import DEV, POSTING, body, bot_environment
 
 REST_SECONDS = 60.0
 """So long after the last fault all must be well."""
@@ -33,11 +33,6 @@ SHORT_LEASE = {
     "KIMIBOT_RENEW_SECONDS": "0.2",
     "KIMIBOT_SLACK_TIMEOUT_SECONDS": "0.7",
     "KIMIBOT_SWEEP_SECONDS": "0.2",
-}
-PULLS = {
-    "GITHUB_TOKEN": GITHUB_TOKEN,
-    "KIMIBOT_GITHUB_REPOS": "acme/*",
-    "KIMIBOT_GITHUB_POST": "1",
 }
 OFTEN = (0.0, 1.0, 2.0, *[4.0] * 90)
 """Slack delivers again after a minute and after five; nobody wants to wait for that here. For six
@@ -157,7 +152,7 @@ async def _start_replica(world: World, database_url: str, stack: AsyncExitStack)
         tap, database_url = await stack.enter_async_context(tapped)
         world.taps.append(tap)
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-    own = bot_environment(world.slack, world.kimi, Path()) | SHORT_LEASE | PULLS
+    own = bot_environment(world.slack, world.kimi, Path()) | SHORT_LEASE | POSTING
     own |= {"GITHUB_API_URL": world.github.api_url, "DATABASE_URL": database_url}
     environment = kept | own | {"PYTHONUNBUFFERED": "1"}
     world.replicas.append(await stack.enter_async_context(running(environment)))

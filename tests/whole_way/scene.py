@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import text
 
 from kimibot.bot import Bot
+from kimibot.sandbox.github import GITHUB_TOKEN
 from kimibot.sandbox.kimi import LOCAL_KEY, KimiOptions, LocalKimi, local_kimi
 from kimibot.sandbox.slack import (
     APP_TOKEN,
@@ -25,6 +26,12 @@ from kimibot.settings import Settings
 
 Fields = dict[str, Any]
 DEV = "#dev"
+POSTING = {
+    "GITHUB_TOKEN": GITHUB_TOKEN,
+    "KIMIBOT_GITHUB_REPOS": "acme/*",
+    "KIMIBOT_GITHUB_POST": "1",
+}
+"""The settings with which reviews may be posted to the repositories of acme."""
 
 
 @dataclass

@@ -23,15 +23,20 @@ from kimibot.sandbox.github import (
     Order,
     local_github,
 )
-from tests.whole_way.scene import DEV, Fields, Scene, body, button, handles, note, open_scene
+from tests.whole_way.scene import (
+    DEV,
+    POSTING,
+    Fields,
+    Scene,
+    body,
+    button,
+    handles,
+    note,
+    open_scene,
+)
 from tests.whole_way.test_restart import Process, World, world
 from tests.whole_way.test_reviews import IN_DIFF, NEW, OLD, VERDICT, finding, page_of
 
-SWITCHED_ON = {
-    "GITHUB_TOKEN": GITHUB_TOKEN,
-    "KIMIBOT_GITHUB_REPOS": "acme/*",
-    "KIMIBOT_GITHUB_POST": "1",
-}
 SUGGESTS = IN_DIFF[:-2] + ', "suggestion": "    return rows[0]"}\n'
 
 
@@ -54,7 +59,7 @@ async def own_github() -> AsyncIterator[LocalGitHub]:
 @asynccontextmanager
 async def posting_scene(folder: Path, **environment: Any) -> AsyncIterator[tuple[Scene, Any]]:
     async with own_github() as github:
-        more = SWITCHED_ON | {"GITHUB_API_URL": github.api_url} | environment
+        more = POSTING | {"GITHUB_API_URL": github.api_url} | environment
         async with open_scene(folder, **more) as s:
             yield s, github
 
@@ -268,13 +273,7 @@ async def test_a_kill_after_it_was_posted_and_before_that_was_kept_posts_it_once
     tmp_path: Path,
 ) -> None:
     async with world(tmp_path) as w, own_github() as github:
-        start = partial(
-            w.bot,
-            GITHUB_TOKEN=GITHUB_TOKEN,
-            KIMIBOT_GITHUB_REPOS="acme/*",
-            KIMIBOT_GITHUB_POST="1",
-            GITHUB_API_URL=github.api_url,
-        )
+        start = partial(w.bot, **POSTING, GITHUB_API_URL=github.api_url)
         sent = asyncio.Event()
         github.on_review = sent.set
         late = Order("reviews", 200, method="POST", is_late=True, delay_seconds=30.0)
