@@ -26,7 +26,7 @@ from kimibot.settings import Settings
 
 Fields = dict[str, Any]
 DEV = "#dev"
-POSTING = {
+POSTING: dict[str, Any] = {
     "GITHUB_TOKEN": GITHUB_TOKEN,
     "KIMIBOT_GITHUB_REPOS": "acme/*",
     "KIMIBOT_GITHUB_POST": "1",
