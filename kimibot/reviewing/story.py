@@ -13,7 +13,7 @@ from kimibot.answers import Answer, Usage
 from kimibot.asking import Asking
 from kimibot.attempt import Attempt
 from kimibot.conversation import Remembered
-from kimibot.errors import ContextTooLong, RequestRefused
+from kimibot.errors import ContextTooLong, NoText, RequestRefused
 from kimibot.history import MOST_BYTES
 from kimibot.recalling import Recalling
 from kimibot.reply.live_reply import LiveReply
@@ -98,10 +98,10 @@ class Reviewing:
         material = replace(material, subject=subject, repository=repository)
         try:
             return await self._try(attempt, reply, remembered, material, known)
-        except RequestRefused:
-            if repository is None:
+        except (RequestRefused, NoText) as error:
+            if repository is None or not _may_be_for_tools(error):
                 raise
-            log.info("tools may be refused: reviewed without", extra=attempt.ids)
+            log.info("no answer where tools are offered: reviewed without", extra=attempt.ids)
             material = replace(material, repository=None)
             return await self._try(attempt, reply, remembered, material, known)
 
@@ -165,6 +165,11 @@ class Reviewing:
             for one in remembered
         ]
         attempt.reading = await self._recalling.read(attempt, placed, self._budget_tokens)
+
+
+def _may_be_for_tools(error: RequestRefused | NoText) -> bool:
+    """Also of a model that would go on calling them, and has nothing to say when it may not."""
+    return isinstance(error, RequestRefused) or error.code != "length"
 
 
 def cut_short(attempt: Attempt) -> list[str]:

@@ -229,6 +229,22 @@ async def test_where_tools_are_refused_it_is_reviewed_without_them(tmp_path: Pat
         assert "Must not be merged." in body(reply)
 
 
+async def test_who_has_no_word_to_say_after_the_last_look_reviews_without_tools(
+    tmp_path: Path,
+) -> None:
+    async with scene(tmp_path) as (s, github):
+        s.kimi.call(READ_HELPERS, times=6)
+        s.kimi.play(FINDING.replace("pick_first", "pick"), VERDICT)
+        root = await ask_for_review(s, github)
+        [reply] = await s.outcome(root)
+
+        choices = [one.body.get("tool_choice") for one in s.kimi.requests]
+        assert choices == [None] * 4 + ["none"] * 2 + [None]
+        assert "tools" not in s.kimi.requests[-1].body
+        assert "`pick` takes the row away" in body(reply)
+        assert await s.rows("SELECT outcome FROM turns") == [("answered",)]
+
+
 async def test_where_a_follow_up_with_calls_is_refused_it_goes_without_them(
     tmp_path: Path,
 ) -> None:
