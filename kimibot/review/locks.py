@@ -68,14 +68,18 @@ _PUBLIC = frozenset(
 )
 """Nothing is to be said of these where the change shows no other host to compare them with."""
 
-_HOST = r"(?P<scheme>https?)://(?:[^@/\s\"']{0,200}@)?(?P<host>[\w.-]{1,253}(?::\d{1,5})?)"
+_HOST = (
+    r"(?P<scheme>https?|ssh|git|ftp)://(?:[^@/\s\"']{0,200}@)?"
+    r"(?P<host>(?:[\w.-]{1,253}|\[[\da-fA-F:.]{2,45}\])(?::\d{1,5})?)"
+)
+_ENCRYPTED = ("https", "ssh")
 
 
 @dataclass(frozen=True, slots=True)
 class LockRemark:
     """About one lock file: the manifest that should have changed with it, or "", and new hosts.
 
-    A host that is asked without encryption has ` (http)` behind it.
+    A host that is asked without encryption has ` (http)`, or the like, behind it.
     """
 
     path: str
@@ -125,4 +129,5 @@ def _hosts(lines: Iterable[Line], address: re.Pattern[str]) -> Iterator[str]:
     for line in lines:
         for found in address.finditer(line.text):
             host = found["host"].lower()
-            yield host if found["scheme"] == "https" else f"{host} (http)"
+            scheme = found["scheme"]
+            yield host if scheme in _ENCRYPTED else f"{host} ({scheme})"

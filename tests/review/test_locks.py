@@ -134,6 +134,23 @@ def test_what_is_no_longer_encrypted_is_named(tmp_path: Path) -> None:
     assert remark.hosts == ("registry.npmjs.org (http)",)
 
 
+@pytest.mark.parametrize(
+    ("address", "host"),
+    [
+        (b"git+ssh://git@evil.example.com/a.git", "evil.example.com"),
+        (b"git+ssh://git@evil.example.com:2222/a.git", "evil.example.com:2222"),
+        (b"git://evil.example.com/a.git", "evil.example.com (git)"),
+        (b"git+https://evil.example.com/a.git", "evil.example.com"),
+        (b"ftp://evil.example.com/a.tgz", "evil.example.com (ftp)"),
+        (b"https://[2001:db8::1]/a.tgz", "[2001:db8::1]"),
+    ],
+)
+def test_a_host_is_named_however_it_is_asked(address: bytes, host: str, tmp_path: Path) -> None:
+    new = NPM + b'      "resolved": "%s",\n' % address
+
+    assert [one.hosts for one in changed(tmp_path, "package-lock.json", NPM, new)] == [(host,)]
+
+
 def test_a_dependency_that_comes_in_addition_is_named_only_if_it_comes_from_elsewhere(
     tmp_path: Path,
 ) -> None:
