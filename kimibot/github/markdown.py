@@ -27,6 +27,7 @@ _ACTIVE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _FENCE = re.compile(r" {0,3}(?P<mark>`{3,}|~{3,})(?P<info>[^`\n]*)")
+_NESTED = re.compile(r"[ \t]*(?:(?:>|[-*+]|\d{1,9}[.)])[ \t]*)+(?P<mark>`{3,}|~{3,})[^`\n]*")
 _LANGUAGES = (
     "bash|c|cpp|csharp|css|diff|go|graphql|html|ini|java|javascript|json|jsx|kotlin|php|python|ruby"
     "|rust|scala|sh|sql|swift|toml|ts|tsx|typescript|xml|yaml"
@@ -56,8 +57,9 @@ def pieces(text: str) -> Iterator[Piece]:
     while at < len(lines):
         opening = _FENCE.fullmatch(lines[at])
         if opening is None:
-            said.append(lines[at])
-            at += 1
+            end = _end_of_text(lines, at)
+            said += lines[at:end]
+            at = end
             continue
         yield from _paragraphs(said)
         said = []
@@ -95,6 +97,17 @@ def _fitting(piece: Piece, room: int) -> str:
     if piece.is_code or _size(piece.text) < _LONGEST_PARAGRAPH:
         return ""
     return piece.text.encode()[: max(0, room)].decode("utf-8", "ignore")
+
+
+def _end_of_text(lines: Sequence[str], at: int) -> int:
+    """Behind a line, or behind a block of code in a quote or a list: its end opens no other."""
+    opening = _NESTED.fullmatch(lines[at])
+    if opening is None:
+        return at + 1
+    mark = opening["mark"]
+    closing = re.compile(rf"[ \t>]*{re.escape(mark[0])}{{{len(mark)},}}[ \t]*")
+    ends = (number for number in range(at + 1, len(lines)) if closing.fullmatch(lines[number]))
+    return next(ends, at) + 1
 
 
 def _paragraphs(lines: Sequence[str]) -> Iterator[Piece]:

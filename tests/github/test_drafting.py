@@ -145,6 +145,16 @@ def test_no_block_in_a_quote_or_a_list_can_be_applied_or_drawn(before: str, mark
     assert body.replace(BREAK, "").endswith(why)
 
 
+@pytest.mark.parametrize("end", ["  ```", "```", "> ```"])
+def test_what_follows_such_a_block_is_no_code(end: str) -> None:
+    why = f"- ```python\n  x = 1\n{end}\nThen ask @ana."
+    body = comment_of(remark(why=why))
+
+    assert body.replace(BREAK, "").endswith(f"\n\n{why}")
+    assert "```" not in body
+    assert "@ana" not in body
+
+
 def test_a_carriage_return_opens_no_fence_that_nobody_closes() -> None:
     body = comment_of(remark(why="So:\r```\r@ana", replacement="y"))
 
