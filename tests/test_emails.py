@@ -68,7 +68,7 @@ def test_what_only_looks_like_an_address_stays(text: str) -> None:
 def test_a_flood_is_read_in_time(flood: str) -> None:
     hostile = (flood * 100_000)[:100_000]
 
-    started = time.perf_counter()
+    started = time.process_time()
     without_addresses(hostile)
 
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5

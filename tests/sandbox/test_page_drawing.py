@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from html.parser import HTMLParser
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import pytest
@@ -322,9 +322,9 @@ def test_coloured_code_is_still_the_same_code(language: str, code: str) -> None:
 
 @pytest.mark.parametrize("text", ["<" * 20_000, "`" * 20_000, "*_~" * 7_000, "[(" * 10_000])
 def test_a_flood_of_marks_is_drawn_soon(text: str) -> None:
-    began = perf_counter()
+    began = process_time()
 
     mrkdwn(text)
     highlighted(text, "python")
 
-    assert perf_counter() - began < 2
+    assert process_time() - began < 2

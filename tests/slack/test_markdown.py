@@ -243,11 +243,11 @@ def test_half_a_surrogate_pair_does_not_break_the_encoding() -> None:
 def test_a_flood_is_rendered_in_time(flood: str) -> None:
     text = (flood * 100_000)[:100_000]
 
-    started = time.perf_counter()
+    started = time.process_time()
     render(text)
     notification(text)
 
-    assert time.perf_counter() - started < 1.0
+    assert time.process_time() - started < 1.0
 
 
 def _pings_in_commonmark(body: str) -> bool:

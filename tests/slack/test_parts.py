@@ -301,9 +301,9 @@ def test_plain_parts_keep_fences_without_their_language() -> None:
 )
 @pytest.mark.parametrize("style", Style)
 def test_a_part_of_a_flood_is_cut_in_time(text: str, style: Style) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     first = part(text, Cut(), style)
-    took = time.perf_counter() - started
+    took = time.process_time() - started
 
     assert took < 1.0
     assert first.end is None or first.end.offset <= 100_001
@@ -314,8 +314,8 @@ def test_a_part_of_a_flood_is_cut_in_time(text: str, style: Style) -> None:
 def test_the_cost_of_a_part_does_not_grow_with_the_text_around_it() -> None:
     text = f"{PROSE * 10}\n\n" * 20_000
 
-    started = time.perf_counter()
+    started = time.process_time()
     for offset in range(0, len(text), len(text) // 20):
         part(text, Cut(offset))
 
-    assert time.perf_counter() - started < 1.0
+    assert time.process_time() - started < 1.0

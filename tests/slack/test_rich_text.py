@@ -295,11 +295,11 @@ def test_attachments_are_bounded_in_number_depth_and_length() -> None:
 def test_a_flood_is_read_in_time(flood: str) -> None:
     hostile = (flood * 100_000)[:100_000]
 
-    started = time.perf_counter()
+    started = time.process_time()
     read_said({"text": hostile})
     read_said(rich(section(text(hostile)), code(hostile), quote(text(hostile))))
 
-    assert time.perf_counter() - started < 1.0
+    assert time.process_time() - started < 1.0
 
 
 def test_a_language_that_is_none_is_left_out() -> None:
