@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return command(options)
     except BadSettings as error:
-        return _complain(error.lines, code=2)
+        return _complain([*error.warnings, *error.lines], code=2)
     except StorageError as error:
         return _complain([f"database: {error}"], code=1)
     except KeyboardInterrupt:
@@ -190,6 +190,8 @@ def _doctor(_options: argparse.Namespace) -> int:
     try:
         settings = Settings.load(os.environ, DOTENV)
     except BadSettings as error:
+        for warning in error.warnings:
+            print(Finding(State.WARNING, "settings", warning))
         for line in error.lines:
             print(Finding(State.FAILED, "settings", line))
         return 1

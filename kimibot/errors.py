@@ -50,11 +50,16 @@ class KimibotError(Exception):
 
 
 class BadSettings(KimibotError):
-    """Settings are missing or wrong; `lines` says of each what was expected."""
+    """Settings are missing or wrong; `lines` says of each what was expected.
 
-    def __init__(self, lines: list[str]) -> None:
+    `warnings` are the mistakes beside them that stop nothing: a misspelt name may be why another
+    is missing.
+    """
+
+    def __init__(self, lines: list[str], warnings: tuple[str, ...] = ()) -> None:
         super().__init__("; ".join(lines))
         self.lines = lines
+        self.warnings = warnings
 
 
 class KimiError(KimibotError):

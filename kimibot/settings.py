@@ -118,10 +118,11 @@ class Settings(BaseModel):
         """Read the settings from `env` and, below it, from the `.env` file, if there is one.
 
         An empty value counts as none, also where it stands above one of the file.
-        Raises BadSettings with a line for each setting that is missing or wrong; no line shows
-        a secret.
+        Raises BadSettings with a line for each setting that is missing or wrong, and with the
+        warnings; no line shows a secret.
         """
         values = provided.with_defaults(merged(env, dotenv_path))
+        warnings = tuple(complaints.warnings(values, variables()))
         lines = list(complaints.lines_across(values, _fields()))
         try:
             settings = cls.model_validate(values)
@@ -130,10 +131,8 @@ class Settings(BaseModel):
                 complaints.line(details, values, _fields()) for details in error.errors()
             ] + lines
         if lines:
-            raise BadSettings(lines)
-        return settings.model_copy(
-            update={"warnings": tuple(complaints.warnings(values, variables()))}
-        )
+            raise BadSettings(lines, warnings)
+        return settings.model_copy(update={"warnings": warnings})
 
     @property
     def socket_mode(self) -> bool:

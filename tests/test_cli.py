@@ -164,6 +164,22 @@ def test_the_doctor_names_every_wrong_setting(capsys: pytest.CaptureFixture[str]
     ]
 
 
+def test_a_misspelt_setting_is_warned_of_also_where_another_is_missing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KIMIBOT_FOLLOWUPS", "always")
+    warning = "KIMIBOT_FOLLOWUPS is not a setting of this version: did you mean KIMIBOT_FOLLOW_UPS?"
+
+    assert main(["doctor"]) == 1
+    assert main(["run"]) == 2
+
+    told = capsys.readouterr()
+    assert told.out.splitlines()[1] == f"warning  settings: {warning}"
+    assert told.err.splitlines()[0] == f"kimibot: {warning}"
+    assert "SLACK_BOT_TOKEN is missing" in told.out
+    assert "SLACK_BOT_TOKEN is missing" in told.err
+
+
 def test_the_doctor_names_the_dotenv_file_that_it_has_read(
     capsys: pytest.CaptureFixture[str], empty_folder: Path
 ) -> None:
