@@ -244,8 +244,10 @@ class Painter:
         """Until the edit is granted, or so much is unseen that it may not wait for one."""
         if not self._is_pressed():
             pressed = asyncio.create_task(self._pressed.wait())
-            await asyncio.wait({edit, pressed}, return_when=asyncio.FIRST_COMPLETED)
-            pressed.cancel()
+            try:
+                await asyncio.wait({edit, pressed}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                pressed.cancel()
 
     def _is_pressed(self) -> bool:
         return self._must_be_exact() or self._unseen() >= LIVE_PART_CHARACTERS

@@ -51,9 +51,11 @@ class SlackNames:
         unknown = [id_ for id_ in ids if id_[:1] in self._lookups and not self._is_fresh(id_)]
         if unknown:
             lookups = [asyncio.create_task(self._look_up(id_)) for id_ in unknown]
-            _, late = await asyncio.wait(lookups, timeout=NAMES_WAIT_SECONDS)
-            for lookup in late:
-                lookup.cancel()
+            try:
+                await asyncio.wait(lookups, timeout=NAMES_WAIT_SECONDS)
+            finally:
+                for lookup in lookups:
+                    lookup.cancel()
         return {id_: self._known[id_].name for id_ in ids if id_ in self._known}
 
     async def is_external(self, person: str, team: str) -> bool:

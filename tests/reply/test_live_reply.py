@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
+from kimibot.budget import Budget
 from kimibot.errors import (
     BlocksRefused,
     ClaimLost,
@@ -535,3 +536,15 @@ async def test_a_button_can_be_pressed_from_the_moment_it_is_shown() -> None:
 
     assert shown_while_it_runs == View("half of", "It broke off.")
     assert channel.shown[before.reply_ts[0]] == View("half of", "It broke off.", (again,))
+
+
+@in_virtual_time
+async def test_a_reply_that_ends_while_it_waits_for_an_edit_leaves_nothing_running() -> None:
+    empty = Pacing({"chat.update": Budget(rate_per_second=0.01, burst=1, start=0)})
+    async with open_reply(Channel(), pacing=empty) as reply:
+        await asyncio.sleep(0.1)
+        reply.show("Four")
+        await asyncio.sleep(0.1)
+
+    await asyncio.sleep(0)
+    assert asyncio.all_tasks() == {asyncio.current_task()}
