@@ -75,23 +75,24 @@ class Editing:
         elif corrected.has_changed and corrected.renewal is not None:
             self._offer(edit.message, corrected.renewal)
 
-    async def pressed(self, value: str, person: str) -> None:
-        """Somebody wants an answer to be written anew; a second press does nothing."""
+    async def pressed(self, value: str, person: str) -> bool:
+        """Somebody wants an answer to be written anew; True if the offer has served, or can't."""
         renewal = read_renewal(value)
         if renewal is None:
-            return
+            return False
         owner = await self._corrections.turn_owner(renewal.turn_id)
         if owner is None:
-            return
+            return False
         thread = owner[0]
         if not await self._corrections.has_asked(renewal.turn_id, person):
             self._tell(thread, person, texts.NOT_YOURS)
-            return
+            return False
         again, thread_id = await self._corrections.answer_again(renewal)
         if again is Again.QUEUED:
             self._wake(thread_id)
         elif again in _REFUSALS:
             self._tell(thread, person, _REFUSALS[again])
+        return again is not Again.STILL_RUNNING
 
     async def _correct(self, edit: Edit) -> Corrected:
         return await self._corrections.correct(edit.message, restarts=_is_soon(edit))

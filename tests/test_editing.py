@@ -75,9 +75,10 @@ class Stage:
         await self.editing.edited(Edit(message, before, edited_ts))
         await asyncio.sleep(0)
 
-    async def pressed(self, value: str, person: str = "U1") -> None:
-        await self.editing.pressed(value, person)
+    async def pressed(self, value: str, person: str = "U1") -> bool:
+        has_served = await self.editing.pressed(value, person)
         await asyncio.sleep(0)
+        return has_served
 
     async def _accept(self, message: Message) -> None:
         self.accepted.append(message)
@@ -175,7 +176,7 @@ async def test_a_repeated_delivery_offers_nothing() -> None:
 async def test_a_press_queues_the_answer_and_wakes_the_worker() -> None:
     stage = Stage()
 
-    await stage.pressed(written(RENEWAL))
+    assert await stage.pressed(written(RENEWAL))
 
     assert (stage.corrections.renewed, stage.woken) == ([RENEWAL], [7])
 
@@ -193,16 +194,17 @@ async def test_a_press_that_comes_to_nothing_is_explained_unless_it_is_the_secon
 ) -> None:
     stage = Stage(again=again)
 
-    await stage.pressed(written(RENEWAL))
+    has_served = await stage.pressed(written(RENEWAL))
 
     assert [text for _, text, _ in stage.whispers] == told
     assert stage.woken == []
+    assert has_served is (again is not Again.STILL_RUNNING)
 
 
 async def test_only_the_asker_may_press() -> None:
     stage = Stage()
 
-    await stage.pressed(written(RENEWAL), person="U2")
+    assert not await stage.pressed(written(RENEWAL), person="U2")
 
     assert [(user, text) for user, text, _ in stage.whispers] == [("U2", texts.NOT_YOURS)]
     assert stage.corrections.renewed == []

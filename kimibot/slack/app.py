@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from slack_bolt.async_app import AsyncApp
+import aiohttp
+from slack_bolt.async_app import AsyncApp, AsyncRespond
 from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
@@ -176,16 +177,32 @@ def _listener(press: Press, take_off: TakeOff) -> Callable[..., Awaitable[None]]
     """Acknowledged after the press has been acted on: what was acknowledged is not lost."""
 
     async def pressed(
-        ack: Callable[[], Awaitable[object]], body: dict[str, Any], action: dict[str, Any]
+        ack: Callable[[], Awaitable[object]],
+        respond: AsyncRespond,
+        body: dict[str, Any],
+        action: dict[str, Any],
     ) -> None:
-        user = str((body.get("user") or {}).get("id") or "")
-        has_served = await press(str(action.get("value") or ""), user)
+        user = string(shape(body, "user"), "id")
+        has_served = await press(string(action, "value"), user)
         await ack()
         if has_served and (message := body.get("message")):
-            channel = str((body.get("channel") or {}).get("id") or "")
-            take_off(channel, message, str(action.get("action_id") or ""))
+            channel = string(shape(body, "channel"), "id")
+            take_off(channel, message, string(action, "action_id"))
+        elif has_served:
+            await _withdraw(respond)
 
     return pressed
+
+
+async def _withdraw(respond: AsyncRespond) -> None:
+    """An offer to one person, which has no message that we could change, goes away as a whole.
+
+    https://docs.slack.dev/interactivity/handling-user-interaction/#updating_message_response
+    """
+    try:
+        await respond(delete_original=True)
+    except (aiohttp.ClientError, TimeoutError) as error:  # a press on what is left is harmless
+        log.info("an offer that has served stays: %s", type(error).__name__)
 
 
 def _pick_listener(pick: Pick) -> Callable[..., Awaitable[None]]:
