@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 NO_PROBLEMS = "No problems found."
+NONE_LEFT = "No problems left: what was found before is fixed or no problem here."
 NO_FINDINGS = "A review in Kimi's own words."
 PROBLEMS = "{count} found: {severities}."
 NOTHING_READ = "There was nothing in it to review."

@@ -90,11 +90,13 @@ def read(stored: Mapping[str, Any]) -> Postable | None:
 
 
 def without(review: Postable, no_problems: Sequence[Finding]) -> Postable:
-    """The review without what people have said to be no problem; it says how much that is."""
+    """The review without what people have said to be no problem; it says how much that is, and in
+    our own words that nothing is left where that is all of it."""
     kept = rounds.without([one.finding for one in review.remarks], no_problems)
     left = tuple(one for one in review.remarks if one.finding in kept)
     count = len(review.remarks) - len(left)
     if not count:
         return review
     note = phrases.NO_PROBLEM_HERE.format(count=phrases.counted(count, "finding"))
-    return replace(review, remarks=left, coverage=f"{review.coverage} {note}")
+    verdict = review.verdict if left else phrases.NONE_LEFT
+    return replace(review, verdict=verdict, remarks=left, coverage=f"{review.coverage} {note}")

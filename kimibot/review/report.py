@@ -124,7 +124,13 @@ def covered(coverage: Sequence[Coverage], missing_files: int = 0, smaller: int =
 
 
 def headline(review: Review) -> str:
-    """The verdict in a line, or how much was found where none was given."""
+    """The verdict in a line, or how much was found where none was given.
+
+    The model gives its verdict on all that it has found, so it does not count where all of that is
+    left out.
+    """
+    if review.no_problems and not review.chosen.findings:
+        return phrases.NO_FINDINGS if review.prose.strip() else phrases.NONE_LEFT
     if review.verdict:
         return " ".join(review.verdict.replace("**", "").split())
     if all(one.look is Look.SKIPPED for one in review.coverage):

@@ -82,10 +82,20 @@ def test_what_people_hold_for_no_problem_is_left_out_and_said_to_be() -> None:
     left = postable.without(review, [other])
 
     assert [one.finding for one in left.remarks] == [found(4)]
+    assert left.verdict == "So-so."
     assert left.coverage == (
         "Read 1 of 1 file. 1 finding left out: not a problem here, as somebody has said."
     )
     assert postable.without(review, []) == review
+
+
+def test_a_verdict_is_not_posted_where_all_that_it_is_about_is_left_out() -> None:
+    review = postable.read(stored(found(4)))
+    assert review is not None
+
+    assert postable.without(review, [found(4)]).verdict == (
+        "No problems left: what was found before is fixed or no problem here."
+    )
 
 
 def test_what_is_like_it_in_the_same_review_is_posted_all_the_same() -> None:

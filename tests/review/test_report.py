@@ -8,7 +8,7 @@ from dataclasses import replace
 from kimibot.review.changes import Anchor, FileDiff, Side, Status
 from kimibot.review.diffs import whole
 from kimibot.review.findings import Chosen, Finding, choose
-from kimibot.review.report import Review, covered, finished, growing, reading
+from kimibot.review.report import Review, covered, finished, growing, headline, reading
 from kimibot.review.said import Severity
 from kimibot.review.selecting import Coverage, Limits, Look, select
 from kimibot.slack.markdown import render
@@ -99,8 +99,22 @@ def test_what_was_found_and_is_not_shown_is_counted_for_the_reader() -> None:
     assert "\n\nRead 1 of 1 file. 2 smaller remarks left out.\n\n" in two
     assert two.endswith("\n\n2 findings left out: not a problem here, as somebody has said.")
     assert one == (
-        "**No problems found.**\n\nRead 1 of 1 file. 1 smaller remark left out.\n\n"
+        "**No problems left: what was found before is fixed or no problem here.**\n\n"
+        "Read 1 of 1 file. 1 smaller remark left out.\n\n"
         "1 finding left out: not a problem here, as somebody has said."
+    )
+
+
+def test_a_verdict_is_not_shown_where_all_that_it_is_about_is_left_out() -> None:
+    said = "Nearly there: a small thing is left."
+    left = Review(choose([DOUBT]), [WHOLE], said, no_problems=1)
+
+    assert headline(left) == said
+    assert headline(replace(left, chosen=Chosen(()))) == (
+        "No problems left: what was found before is fixed or no problem here."
+    )
+    assert headline(replace(left, chosen=Chosen(()), prose="One more thing.")) == (
+        "A review in Kimi's own words."
     )
 
 
