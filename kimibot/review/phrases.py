@@ -83,6 +83,11 @@ def posted_already(link: str) -> str:
     return f"This review is on {link} already, so I posted nothing more."
 
 
+def no_such_finding(number: int, *, of: int) -> str:
+    """Said when a finding is named that the review does not have, and how many it has."""
+    return f"The review has no finding {number}: it has {of or 'none'}."
+
+
 def counted(number: int, thing: str) -> str:
     """A number of things, in the singular where it is one."""
     return f"1 {thing}" if number == 1 else f"{number} {thing}s"

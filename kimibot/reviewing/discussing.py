@@ -61,6 +61,11 @@ class _Wish:
         return self.findings[self.number - 1] if 1 <= self.number <= len(self.findings) else None
 
     @property
+    def is_beyond(self) -> bool:
+        """Whether there is a review, but not that much in it."""
+        return bool(self.review) and self.number > len(self.findings)
+
+    @property
     def patch(self) -> str:
         """Of all findings, as it was made and looked at with the review."""
         return str(self.review.get("patch") or "")
@@ -79,7 +84,7 @@ class Discussing:
         if attempt.turn.pressed == _ALL_OF_IT:
             return await self._hand_patch(attempt, reply, wish)
         if wish.finding is None:
-            return await _miss(attempt, reply)
+            return await _miss(attempt, reply, wish)
         if kind is Kind.EXPLAIN:
             attempt.instruction = _asked_to_explain(wish.number, wish.finding)
             return False
@@ -100,7 +105,7 @@ class Discussing:
     async def _note_no_problem(self, attempt: Attempt, reply: LiveReply, wish: _Wish) -> bool:
         """Done first and then told, and done again after a crash in between."""
         if not await self._reviews.note_no_problem(attempt.claim, wish.part_ts, wish.number):
-            return await _miss(attempt, reply)
+            return await _miss(attempt, reply, wish)
         await _say(attempt, reply, phrases.NOTED_NO_PROBLEM.format(number=wish.number))
         return True
 
@@ -118,11 +123,14 @@ class Discussing:
         return True
 
 
-async def _miss(attempt: Attempt, reply: LiveReply) -> bool:
-    """Whoever has pressed is told why there is nothing; words may have meant something else."""
-    if attempt.turn.pressed:
+async def _miss(attempt: Attempt, reply: LiveReply, wish: _Wish) -> bool:
+    """Told is why there is nothing; words of which nothing is found may have meant something
+    else."""
+    if wish.is_beyond:
+        await _say(attempt, reply, phrases.no_such_finding(wish.number, of=len(wish.findings)))
+    elif attempt.turn.pressed:
         await _say(attempt, reply, phrases.GONE)
-    return bool(attempt.turn.pressed)
+    return wish.is_beyond or bool(attempt.turn.pressed)
 
 
 async def _say(attempt: Attempt, reply: LiveReply, text: str) -> None:

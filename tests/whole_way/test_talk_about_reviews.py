@@ -281,13 +281,32 @@ async def test_the_number_of_a_finding_counts_however_it_is_dressed(
         assert len(s.kimi.requests) == 1
 
 
-async def test_words_that_fit_no_finding_are_for_the_model(tmp_path: Path) -> None:
+async def test_who_names_a_finding_that_is_not_there_hears_how_many_are(tmp_path: Path) -> None:
     async with open_scene(tmp_path) as s:
-        root, _ = await reviewed(s, finding(), SECOND)
-        for count, words in enumerate(["7 is not a problem", "patch for 2"], 2):
-            s.kimi.play("I see.")
+        root, review = await reviewed(s, finding())
+        for count, words in enumerate(["9 is not a problem", "show the fix for 9 as a patch"], 2):
             await s.ask(words, thread=root)
             *_, reply = await s.outcome(root, count=count)
+            assert body(reply) == "The review has no finding 9: it has 1."
+        beyond = handles(review)[texts.NOT_A_PROBLEM]["value"].replace(":1", ":3")
+        assert await s.slack.click("bo", DEV, review["ts"], texts.NOT_A_PROBLEM, beyond)
+        *_, reply = await s.outcome(root, count=4)
+
+        assert body(reply) == "The review has no finding 3: it has 1."
+        assert len(s.kimi.requests) == 1
+        assert await s.rows("SELECT 1 FROM feedback") == []
+
+
+async def test_words_that_fit_no_review_or_no_patch_are_for_the_model(tmp_path: Path) -> None:
+    async with open_scene(tmp_path) as s:
+        s.kimi.play("Hello.")
+        plain = await s.ask("@kimibot hello")
+        await s.outcome(plain)
+        root, _ = await reviewed(s, finding(), SECOND)
+        for thread, words in [(plain, "9 is not a problem"), (root, "patch for 2")]:
+            s.kimi.play("I see.")
+            await s.ask(words, thread=thread)
+            *_, reply = await s.outcome(thread, count=2)
             assert body(reply) == "I see."
             assert words in s.kimi.requests[-1].body["messages"][-1]["content"]
 
