@@ -7,7 +7,7 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -19,7 +19,13 @@ from pydantic import SecretStr
 
 from kimibot import __version__, logs
 from kimibot.errors import BadSettings, StorageError
-from kimibot.settings import Settings, has_kimi_key, load_database_url, unused_key
+from kimibot.settings import (
+    Settings,
+    has_kimi_key,
+    load_database_url,
+    load_of_kimi,
+    unused_key,
+)
 
 if TYPE_CHECKING:
     from kimibot.storage import Database
@@ -153,25 +159,27 @@ def _demo(options: argparse.Namespace) -> int:
     say = partial(print, flush=True)
     if options.script:
         return _run(play_script(say=say))
+    of_kimi = load_of_kimi(os.environ, DOTENV)
     demo = run_demo(
         port=options.port,
         opens_browser=not options.no_browser,
-        real_kimi=_real_kimi(),
-        hint=unused_key(os.environ, DOTENV),
+        real_kimi=_real_kimi(of_kimi),
+        hint=unused_key(of_kimi),
+        of_kimi=of_kimi,
         is_verbose=options.verbose,
         say=say,
     )
     return _run(demo)
 
 
-def _real_kimi() -> str:
+def _real_kimi(of_kimi: Mapping[str, str]) -> str:
     """Which model a demo would ask, or "" without a key. Raises BadSettings where it can't."""
     from kimibot.sandbox.slack import APP_TOKEN, BOT_TOKEN
 
-    if not has_kimi_key(os.environ, DOTENV):
+    if not has_kimi_key(of_kimi):
         return ""
     of_slack = {"SLACK_BOT_TOKEN": BOT_TOKEN, "SLACK_APP_TOKEN": APP_TOKEN}
-    settings = Settings.load(os.environ | of_slack, DOTENV)
+    settings = Settings.load({**of_kimi, **of_slack})
     return f"{settings.kimi_model} at {settings.kimi_provider}"
 
 

@@ -232,9 +232,14 @@ class Settings(BaseModel):
 
 def variables() -> set[str]:
     """The names of all environment variables that are read."""
-    names = set(_fields())
-    of_providers = {provider.key_variable for provider in providers.PROVIDERS.values()}
-    return (names | of_providers | {"AWS_REGION"}) - {""}
+    return set(_fields()) | _of_providers()
+
+
+def load_of_kimi(env: Mapping[str, str], dotenv_path: Path | None = None) -> dict[str, str]:
+    """What is set for Kimi, misspelt or not, and LOG_LEVEL, for a demo. Raises BadSettings."""
+    names = _of_providers() | {"LOG_LEVEL"}
+    values = merged(env, dotenv_path).items()
+    return {name: value for name, value in values if name.startswith("KIMI_") or name in names}
 
 
 def load_database_url(env: Mapping[str, str], dotenv_path: Path | None = None) -> SecretStr:
@@ -257,6 +262,11 @@ def unused_key(env: Mapping[str, str], dotenv_path: Path | None = None) -> str:
     Such as "MOONSHOT_API_KEY is there: set KIMI_PROVIDER=moonshot to use it".
     """
     return provided.unused_key(provided.with_defaults(merged(env, dotenv_path)))
+
+
+def _of_providers() -> set[str]:
+    keys = {provider.key_variable for provider in providers.PROVIDERS.values()}
+    return (keys | {"AWS_REGION"}) - {""}
 
 
 def _fields() -> dict[str, FieldInfo]:

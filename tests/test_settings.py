@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kimibot.errors import BadSettings
-from kimibot.settings import Settings, has_kimi_key, load_database_url, unused_key
+from kimibot.settings import Settings, has_kimi_key, load_database_url, load_of_kimi, unused_key
 
 COMPLETE = {
     "SLACK_BOT_TOKEN": "xoxb-fake",
@@ -290,6 +290,21 @@ def test_the_database_alone_needs_neither_token_nor_key() -> None:
     assert load_database_url({}).get_secret_value() == "sqlite:///kimibot.db"
     with pytest.raises(BadSettings, match=r"^DATABASE_URL should begin with"):
         load_database_url({"DATABASE_URL": "mysql://db"})
+
+
+def test_a_demo_gets_what_is_set_for_kimi_and_the_log_and_nothing_else(tmp_path: Path) -> None:
+    file = tmp_path / ".env"
+    file.write_text(
+        "MOONSHOT_API_KEY=fake\nKIMIBOT_ALLOWED_USERS=U1\nAWS_REGION=us-east-1\nHOST=h\n"
+    )
+    env = {"KIMI_PROVIDER": "moonshot", "LOG_LEVEL": "debug", "GITHUB_TOKEN": "t", "HOME": "/"}
+
+    assert load_of_kimi(env, file) == {
+        "MOONSHOT_API_KEY": "fake",
+        "AWS_REGION": "us-east-1",
+        "KIMI_PROVIDER": "moonshot",
+        "LOG_LEVEL": "debug",
+    }
 
 
 def test_a_key_is_seen_under_either_name(tmp_path: Path) -> None:

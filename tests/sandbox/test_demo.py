@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from time import monotonic
 
@@ -24,7 +25,7 @@ from kimibot.sandbox.demo.processes import (
 from kimibot.sandbox.demo.tour import welcome
 from kimibot.sandbox.github import GITHUB_TOKEN
 from kimibot.sandbox.slack import BOT_TOKEN, LocalSlack, LocalSlackControls, local_slack
-from kimibot.settings import Settings
+from kimibot.settings import Settings, variables
 
 pytestmark = pytest.mark.processes
 
@@ -35,6 +36,8 @@ PARTS = Counterparts(
     pull_url="http://127.0.0.1:3/acme/shop/pull/7",
     kimi_url="http://127.0.0.1:4/kimi",
 )
+
+DATABASE_URL = "sqlite:////tmp/demo/demo.db"
 
 
 @pytest.fixture
@@ -83,6 +86,7 @@ async def test_a_demo_whose_port_is_taken_says_so_and_ends(taken_port: int) -> N
         opens_browser=False,
         real_kimi="",
         hint="",
+        of_kimi={},
         is_verbose=False,
         say=said.append,
     )
@@ -95,8 +99,9 @@ async def test_a_demo_whose_port_is_taken_says_so_and_ends(taken_port: int) -> N
 
 
 def test_a_demo_says_whether_the_real_kimi_answers_and_that_it_costs() -> None:
-    real = welcome(1, parts=PARTS, real_kimi="kimi-k3 at moonshot", hint="")
-    local = welcome(1, parts=PARTS, real_kimi="", hint="set KIMI_PROVIDER=moonshot")
+    greet = partial(welcome, 1, parts=PARTS, database_url=DATABASE_URL)
+    real = greet(real_kimi="kimi-k3 at moonshot", hint="")
+    local = greet(real_kimi="", hint="set KIMI_PROVIDER=moonshot")
 
     assert "the real Kimi (kimi-k3 at moonshot)" in real
     assert "costs" in real
@@ -107,31 +112,42 @@ def test_a_demo_says_whether_the_real_kimi_answers_and_that_it_costs() -> None:
     assert all(f"@kimibot review {PARTS.pull_url}" in text for text in (real, local))
 
 
-def test_nothing_of_the_local_kimi_is_set_where_the_real_one_answers(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("KIMI_API_KEY", "fake-key-of-the-operator")
-    real = bot_environment(replace(PARTS, kimi_url=None), tmp_path / "demo.db")
-    local = bot_environment(PARTS, tmp_path / "demo.db")
+def test_a_demo_says_how_its_turns_are_traced() -> None:
+    told = welcome(1, parts=PARTS, real_kimi="", hint="", database_url=DATABASE_URL)
 
-    assert real["KIMI_API_KEY"] == "fake-key-of-the-operator"
+    assert f"DATABASE_URL={DATABASE_URL} kimibot trace ID" in told
+
+
+def test_nothing_of_the_local_kimi_is_set_where_the_real_one_answers() -> None:
+    of_kimi = {"KIMI_API_KEY": "fake-key-of-the-operator", "KIMI_MODEL": "kimi-k3.1-pro"}
+    real = bot_environment(replace(PARTS, kimi_url=None), DATABASE_URL, of_kimi)
+    local = bot_environment(PARTS, DATABASE_URL, of_kimi)
+
+    assert of_kimi.items() <= real.items()
     assert "KIMI_BASE_URL" not in real
     assert local["KIMI_BASE_URL"] == PARTS.kimi_url
+    assert "fake-key-of-the-operator" not in local.values()
 
 
-def test_the_operators_token_for_github_is_not_sent_to_the_local_one(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+@pytest.mark.parametrize("kimi_url", [None, PARTS.kimi_url], ids=["real", "local"])
+def test_what_is_set_for_the_real_slack_and_github_does_not_count_in_a_demo(
+    kimi_url: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    dotenv = tmp_path / ".env"
-    dotenv.write_text("KIMIBOT_GITHUB_REPOS=acme/*\nGITHUB_TOKEN=fake-token-in-the-file\n")
-    monkeypatch.setenv("GITHUB_TOKEN", "fake-token-of-the-operator")
+    for name in variables():
+        monkeypatch.setenv(name, "of-the-operator")
+    of_kimi = {"KIMI_API_KEY": "fake-key", "LOG_LEVEL": "error"}
 
-    settings = Settings.load(bot_environment(PARTS, tmp_path / "demo.db"), dotenv)
+    own = bot_environment(replace(PARTS, kimi_url=kimi_url), DATABASE_URL, of_kimi)
 
+    settings = Settings.load({name: own[name] for name in own.keys() & variables()})
+    assert settings.allowed_users == settings.allowed_channels == frozenset()
+    assert settings.follow_ups == "auto"
+    assert settings.slack_bot_token.get_secret_value() == BOT_TOKEN
     assert settings.github_token is not None
     assert settings.github_token.get_secret_value() == GITHUB_TOKEN
     assert settings.github_repos == ("*/*",)
     assert settings.github_api_url == PARTS.github_url
+    assert settings.log_level == "INFO", "the demo would not hear that the bot is there"
 
 
 async def test_a_reply_that_comes_after_its_step_is_noticed_at_the_end() -> None:
@@ -159,7 +175,13 @@ async def post(http: aiohttp.ClientSession, slack: LocalSlack, root: str) -> Non
         assert (await answer.json())["ok"]
 
 
-async def test_the_fixed_conversation_goes_as_it_should() -> None:
+async def test_the_fixed_conversation_goes_as_it_should_whatever_the_operator_has_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = "KIMIBOT_ALLOWED_USERS=U0OTHER\nKIMIBOT_FOLLOW_UPS=mention\nSLACK_BOT_TOKEN=nonsense\n"
+    (tmp_path / ".env").write_text(f"{others}KIMI_CONTEXT_TOKENS=1\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KIMIBOT_ALLOWED_CHANNELS", "C0OTHER")
     said: list[str] = []
 
     code = await play_script(say=said.append)

@@ -10,9 +10,10 @@ import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from kimibot.sandbox.github import GITHUB_TOKEN
 from kimibot.sandbox.kimi import LOCAL_KEY
@@ -21,6 +22,8 @@ from kimibot.sandbox.slack import APP_TOKEN, BOT_TOKEN
 READY_SECONDS = 30.0
 END_SECONDS = 10.0
 LAST_LINES = 8
+
+Tell = Callable[[str], None]
 
 
 @dataclass
@@ -38,7 +41,7 @@ class Process:
     def pid(self) -> int:
         return self.running.pid
 
-    async def listen(self, tell: Callable[[str], None]) -> None:
+    async def listen(self, tell: Tell) -> None:
         """Read its output until it ends; a pipe that nobody reads would block it."""
         assert self.running.stdout is not None
         async for raw in self.running.stdout:
@@ -98,9 +101,13 @@ async def started(
     arguments: Sequence[str],
     *,
     environment: Mapping[str, str] | None = None,
-    tell: Callable[[str], None] = lambda _: None,
+    folder: Path | None = None,
+    tell: Tell = lambda _: None,
 ) -> AsyncIterator[Process]:
-    """A process of this Python while the block runs; `tell` hears each of its lines."""
+    """A process of this Python while the block runs; `tell` hears each of its lines.
+
+    It runs in `folder`, or in ours.
+    """
     running = await asyncio.create_subprocess_exec(
         sys.executable,
         *arguments,
@@ -108,6 +115,7 @@ async def started(
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
         env=dict(os.environ if environment is None else environment),
+        cwd=folder,
         start_new_session=True,  # Ctrl-C is for us: we end them in order
     )
     process = Process(name, running)
@@ -131,6 +139,9 @@ class Counterparts:
     github_url: str
     pull_url: str
     kimi_url: str | None
+
+
+_OF_SETTINGS = ("SLACK_", "KIMI_", "KIMIBOT_", "GITHUB_")
 
 
 @asynccontextmanager
@@ -160,20 +171,33 @@ async def counterparts(
     )
 
 
-def bot_environment(parts: Counterparts, database: Path) -> dict[str, str]:
-    """The bot's environment: what the operator has set, with what is local instead of the real.
+def started_bot(
+    environment: Mapping[str, str], folder: Path, tell: Tell = lambda _: None
+) -> AbstractAsyncContextManager[Process]:
+    """The bot while the block runs. In `folder` is no `.env`: the operator's is not for a demo."""
+    command = ["-m", "kimibot", "run"]
+    return started("the bot", command, environment=environment, folder=folder, tell=tell)
 
-    Proxies are for the world outside, where neither the demo's Slack nor its GitHub is.
+
+def bot_environment(
+    parts: Counterparts, database_url: str, of_kimi: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, str]:
+    """The bot's environment: ours without settings, then `of_kimi`, then what is local.
+
+    `of_kimi` is what the operator has set for the real Kimi and the log; who may ask, and all else
+    that is meant for the real Slack, would have the demo refuse its own people. Proxies are for the
+    world outside, where neither the demo's Slack nor its GitHub is.
     """
-    own = {name: value for name, value in os.environ.items() if not name.startswith("SLACK_")}
+    own = {name: value for name, value in os.environ.items() if not name.startswith(_OF_SETTINGS)}
+    if parts.kimi_url is None:
+        return own | dict(of_kimi) | _local(parts, database_url, of_kimi)
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        if parts.kimi_url is not None:
-            own.pop(name, None)
-            own.pop(name.lower(), None)
-    return own | _local(parts, database) | (_local_kimi(parts.kimi_url) if parts.kimi_url else {})
+        own.pop(name, None)
+        own.pop(name.lower(), None)
+    return own | _local(parts, database_url, of_kimi) | _local_kimi(parts.kimi_url)
 
 
-def _local(parts: Counterparts, database: Path) -> dict[str, str]:
+def _local(parts: Counterparts, database_url: str, of_kimi: Mapping[str, str]) -> dict[str, str]:
     """No token of the operator's goes to the local GitHub: what is in .env is for the real one."""
     return {
         "SLACK_BOT_TOKEN": BOT_TOKEN,
@@ -184,10 +208,11 @@ def _local(parts: Counterparts, database: Path) -> dict[str, str]:
         "KIMIBOT_GITHUB_REPOS": "*/*",
         "KIMIBOT_GITHUB_POST": "1",
         "NO_PROXY": _unproxied(),
-        "DATABASE_URL": f"sqlite:///{database}",
+        "DATABASE_URL": database_url,
         "HOST": "127.0.0.1",
         "PORT": str(free_port()),
         "LOG_FORMAT": "text",
+        "LOG_LEVEL": _log_level(of_kimi),
         "PYTHONUNBUFFERED": "1",
     }
 
@@ -198,9 +223,13 @@ def _local_kimi(url: str) -> dict[str, str]:
         "KIMI_BASE_URL": url,
         "KIMI_API_KEY": LOCAL_KEY,
         "KIMI_MODEL": "kimi-k3",
-        "KIMI_REASONING_EFFORT": "",
         "KIMI_MAX_RETRIES": "1",  # a fault that lasts two tries is then seen, with its button
     }
+
+
+def _log_level(of_kimi: Mapping[str, str]) -> str:
+    """By a line of INFO the demo knows that the bot is connected."""
+    return "DEBUG" if of_kimi.get("LOG_LEVEL", "").upper() == "DEBUG" else "INFO"
 
 
 def _unproxied() -> str:

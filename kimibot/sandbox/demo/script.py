@@ -12,8 +12,9 @@ import asyncio
 import os
 import signal
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from functools import partial
 from pathlib import Path
 
 import aiohttp
@@ -32,7 +33,7 @@ from kimibot.sandbox.demo.processes import (
     Process,
     bot_environment,
     counterparts,
-    started,
+    started_bot,
 )
 from kimibot.sandbox.kimi.telling import written
 from kimibot.sandbox.slack import BOT_TOKEN, LocalSlackControls
@@ -60,11 +61,12 @@ async def play_script(*, say: Say) -> int:
             async with AsyncExitStack() as stack:
                 all_of_them = counterparts(port=0, with_local_kimi=True, stack=stack)
                 parts = await stack.enter_async_context(all_of_them)
-                environment = bot_environment(parts, Path(folder) / "script.db") | SHORT_LEASE
+                environment = bot_environment(parts, f"sqlite:///{folder}/script.db") | SHORT_LEASE
+                start = partial(started_bot, environment, Path(folder))
                 slack = await stack.enter_async_context(LocalSlackControls(parts.slack_url))
                 around = _Around(await stack.enter_async_context(aiohttp.ClientSession()), parts)
                 channels = Channel(slack, "#dev", say), Channel(slack, "#general", say)
-                await _Play(*channels, around, environment, say).all()
+                await _Play(*channels, around, start, say).all()
         except (Unexpected, RuntimeError, TimeoutError) as error:
             say(f"FAILED: {error or 'nothing happened in time'}")
             return 1
@@ -114,13 +116,13 @@ class _Play:
         channel: Channel,
         reviews: Channel,
         around: _Around,
-        environment: Mapping[str, str],
+        start: Callable[[], AbstractAsyncContextManager[Process]],
         say: Say,
     ) -> None:
         self._channel = channel
         self._reviews = reviews
         self._around = around
-        self._environment = environment
+        self._bot = start
         self._say = say
 
     async def all(self) -> None:
@@ -287,9 +289,6 @@ class _Play:
     def _ended_cleanly(self, code: int) -> None:
         self._say(f"\nThe bot was told to end, and ended with {code}.")
         _expect(code == 0, "SIGTERM does not end in 0")
-
-    def _bot(self) -> AbstractAsyncContextManager[Process]:
-        return started("the bot", ["-m", "kimibot", "run"], environment=self._environment)
 
 
 def _expect(is_so: bool, otherwise: str) -> None:

@@ -8,7 +8,7 @@ import signal
 import tempfile
 import webbrowser
 from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from functools import partial
 from pathlib import Path
 
@@ -17,10 +17,11 @@ from kimibot.sandbox.demo.processes import (
     Process,
     bot_environment,
     counterparts,
-    started,
+    started_bot,
 )
 
 Say = Callable[[str], None]
+Start = Callable[[], AbstractAsyncContextManager[Process]]
 RESTART_SECONDS = 2.0
 MOST_EARLY_ENDS = 3
 WRONG_SETTINGS = 2
@@ -44,6 +45,8 @@ kimibot is running: the real bot, between a Slack on this machine and {kimi}.
              a pull request on this machine; then press Suggest patch, or post it
 {more}  or kill    kill -9 {pid}
              while it writes: it comes back and writes the answer anew, in the same place
+  or trace   DATABASE_URL={database_url} kimibot trace ID
+             with the id below an error, until the demo ends: what became of that turn
   end        Ctrl-C
 """
 OF_THE_LOCAL_KIMI = """\
@@ -53,32 +56,49 @@ COSTS = "Every answer costs what your provider takes for it.\n"
 
 
 async def run_demo(
-    *, port: int, opens_browser: bool, real_kimi: str, hint: str, is_verbose: bool, say: Say
+    *,
+    port: int,
+    opens_browser: bool,
+    real_kimi: str,
+    hint: str,
+    of_kimi: Mapping[str, str],
+    is_verbose: bool,
+    say: Say,
 ) -> int:
     """Run until Ctrl-C or SIGTERM; 0 then, 1 when something could not be started.
 
     `real_kimi` says which real model answers, such as "kimi-k3 at moonshot"; without it the local
     Kimi does, and `hint` is what to set for a real one, if there is something to say of that.
+    `of_kimi` is what is set for it and for the log, by the names of the variables: nothing else
+    that the operator has set counts.
     """
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     with tempfile.TemporaryDirectory(prefix="kimibot-demo-") as folder:
+        database_url = f"sqlite:///{folder}/demo.db"
         try:
             async with AsyncExitStack() as stack:
                 both = counterparts(port=port, with_local_kimi=not real_kimi, stack=stack)
                 parts = await stack.enter_async_context(both)
-                environment = bot_environment(parts, Path(folder) / "demo.db") | SHORT_LEASE
-                greet = partial(welcome, parts=parts, real_kimi=real_kimi, hint=hint)
+                environment = bot_environment(parts, database_url, of_kimi) | SHORT_LEASE
+                greet = partial(
+                    welcome,
+                    parts=parts,
+                    real_kimi=real_kimi,
+                    hint=hint,
+                    database_url=database_url,
+                )
                 voice = _Voice(say, is_verbose, greet, parts.page_url if opens_browser else "")
-                await _until(stop, asyncio.create_task(_keep_alive(environment, voice)))
+                start = partial(started_bot, environment, Path(folder), voice.line)
+                await _until(stop, asyncio.create_task(_keep_alive(start, voice)))
         except RuntimeError as error:
             say(str(error))
             return 1
     return 0
 
 
-def welcome(pid: int, *, parts: Counterparts, real_kimi: str, hint: str) -> str:
+def welcome(pid: int, *, parts: Counterparts, real_kimi: str, hint: str, database_url: str) -> str:
     """What to try, for the bot of that process id; the rest as `run_demo` has it."""
     return WELCOME.format(
         kimi=f"the real Kimi ({real_kimi})" if real_kimi else "a Kimi on this machine",
@@ -87,6 +107,7 @@ def welcome(pid: int, *, parts: Counterparts, real_kimi: str, hint: str) -> str:
         pull_url=parts.pull_url,
         more="" if real_kimi else OF_THE_LOCAL_KIMI,
         pid=pid,
+        database_url=database_url,
     )
 
 
@@ -115,13 +136,11 @@ class _Voice:
         self._say(f"the bot has ended ({_how(code)}); starting it again")
 
 
-async def _keep_alive(environment: Mapping[str, str], voice: _Voice) -> None:
+async def _keep_alive(start: Start, voice: _Voice) -> None:
     """Start the bot whenever it has ended. Raises RuntimeError when it does not come up."""
     early_ends = 0
     while True:
-        async with started(
-            "the bot", ["-m", "kimibot", "run"], environment=environment, tell=voice.line
-        ) as bot:
+        async with start() as bot:
             try:
                 await bot.wait_for("socket open")
                 early_ends = 0
