@@ -78,7 +78,8 @@ class Buttons:
         self._shows_reasoning = shows_reasoning
 
     async def try_again(self, turn_id: str, user: str) -> None:
-        """Queue a failed turn once more, for the one who asked; a second press does nothing."""
+        """Queue a turn that failed or was stopped once more, for the one who asked; a second press
+        does nothing."""
         if await self._thread_for_asker(turn_id, user) is not None:
             await self._has_ended(turn_id)
             self._wake_if_queued(await self._asks.requeue(turn_id))

@@ -168,15 +168,16 @@ def has_failed_too_often(turn: Turn) -> bool:
 
 
 def try_again(turn: Turn) -> Button:
-    """For a turn that has failed."""
+    """For a turn that has failed, or was stopped before there was anything."""
     return Button(texts.TRY_AGAIN, texts.TRY_AGAIN_LABEL, turn.id)
 
 
 def _go_on(attempt: Attempt) -> list[Button]:
     """For an answer of which something is kept to go on from. What was made of the model's words
-    it can't go on with."""
-    can_go_on = attempt.text and attempt.answer and attempt.made is None
-    return [continue_button(attempt.turn.id)] if can_go_on else []
+    it can't go on with. What a press has asked for can't be asked for by that press again."""
+    if attempt.text and attempt.answer and attempt.made is None:
+        return [continue_button(attempt.turn.id)]
+    return [try_again(attempt.turn)] if attempt.turn.pressed and not attempt.text else []
 
 
 def _log_failure(attempt: Attempt, error: KimiError) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import bindparam, exists, func, or_, select, update
+from sqlalchemy import and_, bindparam, exists, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kimibot.conversation import Accepted, Asker, Message, Speaker, Thread, ThreadFacts
@@ -17,6 +17,7 @@ from kimibot.storage.tables import (
     QUEUED,
     QUEUED_ANEW,
     has_nothing_left,
+    is_of_message,
     is_open,
     messages,
     threads,
@@ -66,7 +67,10 @@ _REQUEUE = (
     .where(
         turns.c.id == bindparam("turn_id"),
         turns.c.state == bindparam("ended"),
-        turns.c.outcome == bindparam("failed"),
+        or_(
+            turns.c.outcome == Outcome.FAILED,
+            and_(turns.c.outcome == Outcome.STOPPED, ~is_of_message),
+        ),
         ~exists().where(
             messages.c.team == turns.c.team,
             messages.c.channel == turns.c.channel,
@@ -146,13 +150,13 @@ async def accept(
 
 
 async def requeue(connection: AsyncConnection, turn_id: str) -> int | None:
-    """Its thread, if the turn has ended as failed and is queued now.
+    """Its thread, if the turn is queued now: it has failed, or is of a press and was stopped.
 
     The ask counts as accepted now: its age is that of the click.
     """
     if await presses.is_continued(connection, turn_id):
         return None
-    values = {"turn_id": turn_id, "ended": ENDED, "failed": Outcome.FAILED}
+    values = {"turn_id": turn_id, "ended": ENDED}
     thread_id: int | None = (await connection.execute(_REQUEUE, values)).scalar_one_or_none()
     return thread_id
 

@@ -143,3 +143,19 @@ async def test_where_the_bot_is_no_member_the_asker_hears_how_to_invite_it(tmp_p
 
         [message] = await s.until(told, 10.0)
         assert "Invite me there with `/invite`" in message["text"]
+
+
+async def test_going_on_that_was_stopped_before_a_word_can_be_tried_again(tmp_path: Path) -> None:
+    async with open_scene(tmp_path) as s:
+        root, cut_ts = await cut_answer(s)
+        s.kimi.play("three", delay_seconds=400.0)
+        await s.slack.click("ana", DEV, cut_ts, texts.CONTINUE)
+        await s.reply(root, lambda found: len(found) == 2)
+        await s.ask("stop", thread=root)
+        [_, stopped] = await s.outcome(root, count=2)
+
+        assert (body(stopped), button(stopped)) == ("", texts.TRY_AGAIN)
+        s.kimi.play("three, four.")
+        assert await s.slack.click("ana", DEV, stopped["ts"], texts.TRY_AGAIN)
+        [_, rest] = await s.reply(root, lambda found: body(found[-1]) == "three, four.")
+        assert rest["ts"] == stopped["ts"]
