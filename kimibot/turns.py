@@ -44,13 +44,14 @@ class Kind(StrEnum):
     PATCH = "patch"
     EXPLAIN = "explain"
     NOT_A_PROBLEM = "not_a_problem"
+    A_PROBLEM = "a_problem"
     POST = "post"
 
 
 REVIEWS = frozenset({Kind.REVIEW, Kind.REVIEW_MESSAGE})
 """Code is to be reviewed: with words to us, or by the menu of a message."""
 
-ON_REVIEWS = frozenset({Kind.PATCH, Kind.EXPLAIN, Kind.NOT_A_PROBLEM})
+ON_REVIEWS = frozenset({Kind.PATCH, Kind.EXPLAIN, Kind.NOT_A_PROBLEM, Kind.A_PROBLEM})
 """About what a review has found."""
 
 FOR_THE_MODEL = frozenset(

@@ -36,6 +36,7 @@ _OF_FINDINGS = {
         rf"(?:not a problem:?\s+{_FINDING})"
         rf"|(?:{_FINDING}(?:\s+is(?:\s+not|n['’]t)\s+a|['’]s\s+not\s+a|\s+is\s+no)\s+problem)"
     ),
+    Kind.A_PROBLEM: re.compile(rf"{_FINDING}(?:\s+is|['’]s)\s+a\s+problem(?:\s+after\s+all)?"),
     Kind.PATCH: re.compile(
         r"(?:please\s+)?(?:(?:show|give|send)\s+(?:(?:me|us)\s+)?)?(?:the\s+|a\s+)?"
         rf"(?:patch\s+(?:for|of)\s+{_FINDING}"

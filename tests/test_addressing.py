@@ -313,8 +313,12 @@ OF_A_FINDING = {
         "show the fix for 3 as a patch|patch for 3|give me the patch for finding 3"
         "|Please show me the fix for #3 as a patch|a patch of 3, please|patch for number 3"
     ),
+    Kind.A_PROBLEM: (
+        "2 is a problem|finding 2 is a problem after all|#2’s a problem!|No. 2 is a problem."
+    ),
     Kind.ASK: (
-        "explain 2|not a problem|2 and 3 are not a problem|is 2 not a problem?|2 is a problem"
+        "is 2 a problem?|2 is a problem here|1 and 2 are a problem|2 is a big problem"
+        "|explain 2|not a problem|2 and 3 are not a problem|is 2 not a problem?"
         "|not a problem 2 but 3 is|2 is not a problem because it is sorted|> 2 is not a problem"
         "|the fix for 3|show the fix for 3|patch 3|patch for the demo|no problem 2"
         "|not a problem 200"

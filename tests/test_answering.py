@@ -167,6 +167,9 @@ class Memory:
     async def note_no_problem(self, claim: Claim, part_ts: str, number: int) -> bool:
         return self.review is not None
 
+    async def take_back_no_problem(self, claim: Claim, number: int) -> None:
+        return None
+
     async def review_of_part(self, thread_id: int, ts: str) -> Mapping[str, Any] | None:
         return self.review
 

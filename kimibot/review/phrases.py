@@ -43,7 +43,11 @@ POSTING = "Posting to the pull request…"
 
 GONE = "I have not kept the review that this is about. Ask me to review it again."
 NOTED_NO_PROBLEM = (
-    "Noted: finding {number} is not a problem here. I won't bring it up again in this thread."
+    "Noted: finding {number}, {title}, is not a problem here. I won't bring it up again in this "
+    "thread."
+)
+NOTED_PROBLEM = (
+    "Noted: finding {number}, {title}, is a problem after all. It counts again in this thread."
 )
 PATCH = "What is suggested above, as a patch for `git apply`. Look at it before you apply it."
 PATCH_OF_ONE = (

@@ -261,6 +261,11 @@ def language(path: str) -> str:
     return _LANGUAGES.get(PurePosixPath(path).suffix, "")
 
 
+def title_alone(finding: Finding) -> str:
+    """What is wrong, as it can stand in a sentence of ours: nothing in it is drawn or pings."""
+    return inline_code(finding.title.replace("`", ""))
+
+
 def inline_code(text: str) -> str:
     """On one line, between more backticks than are in it."""
     line = " ".join(text[:_LONGEST_PATH].split())

@@ -14,7 +14,7 @@ from kimibot.review import phrases
 from kimibot.review.findings import Finding
 from kimibot.review.patching import narrowed
 from kimibot.review.prompts import framed
-from kimibot.review.report import fenced
+from kimibot.review.report import fenced, title_alone
 from kimibot.review.rounds import read_findings, read_kept, without
 from kimibot.review.sources import words_of
 from kimibot.turns import Claim, Kind, Press
@@ -42,6 +42,10 @@ class Reviews(Protocol):
     async def note_no_problem(self, claim: Claim, part_ts: str, number: int) -> bool:
         """Remember of a finding of that review, or of the newest for "", that it is none; False
         where there is no such finding. Raises ClaimLost when the thread is not ours any more."""
+
+    async def take_back_no_problem(self, claim: Claim, number: int) -> Mapping[str, Any] | None:
+        """The finding with this number of which that is not remembered any more, None where it was
+        not: of the newest review, or of one before if that has fewer. Raises ClaimLost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +87,15 @@ class Discussing:
         wish, kind = await self._wish(attempt), attempt.turn.kind
         if attempt.turn.pressed == _ALL_OF_IT:
             return await self._hand_patch(attempt, reply, wish)
+        if kind is Kind.A_PROBLEM:
+            return await self._take_back(attempt, reply, wish)
         if wish.finding is None:
             return await _miss(attempt, reply, wish)
         if kind is Kind.EXPLAIN:
             attempt.instruction = _asked_to_explain(wish.number, wish.finding)
             return False
         if kind is Kind.NOT_A_PROBLEM:
-            return await self._note_no_problem(attempt, reply, wish)
+            return await self._note_no_problem(attempt, reply, wish, wish.finding)
         return await _hand_patch_of_one(attempt, reply, wish, wish.finding)
 
     async def _wish(self, attempt: Attempt) -> _Wish:
@@ -102,11 +108,24 @@ class Discussing:
         words = next((words_of(one) for one in said if one.ts == turn.ts), "")
         return _Wish(found or {}, number_in(words))
 
-    async def _note_no_problem(self, attempt: Attempt, reply: LiveReply, wish: _Wish) -> bool:
+    async def _note_no_problem(
+        self, attempt: Attempt, reply: LiveReply, wish: _Wish, finding: Finding
+    ) -> bool:
         """Done first and then told, and done again after a crash in between."""
         if not await self._reviews.note_no_problem(attempt.claim, wish.part_ts, wish.number):
             return await _miss(attempt, reply, wish)
-        await _say(attempt, reply, phrases.NOTED_NO_PROBLEM.format(number=wish.number))
+        said = phrases.NOTED_NO_PROBLEM.format(number=wish.number, title=title_alone(finding))
+        await _say(attempt, reply, said)
+        return True
+
+    async def _take_back(self, attempt: Attempt, reply: LiveReply, wish: _Wish) -> bool:
+        """Where nobody has said of it that it is none, the words are no order to us."""
+        stored = await self._reviews.take_back_no_problem(attempt.claim, wish.number)
+        if stored is None:
+            return await _miss(attempt, reply, wish)
+        [finding] = read_findings([stored])
+        said = phrases.NOTED_PROBLEM.format(number=wish.number, title=title_alone(finding))
+        await _say(attempt, reply, said)
         return True
 
     async def _hand_patch(self, attempt: Attempt, reply: LiveReply, wish: _Wish) -> bool:

@@ -25,6 +25,19 @@ _REVIEWS = (
     .where(feedback.c.thread_id == bindparam("in_thread"), messages.c.review.is_not(None))
     .order_by(feedback.c.said_at, feedback.c.number)
 )
+_OF_NUMBER = (
+    select(feedback.c.turn_id, messages.c.review)
+    .join_from(feedback, messages, messages.c.turn_id == feedback.c.turn_id)
+    .where(
+        feedback.c.thread_id == bindparam("in_thread"),
+        feedback.c.number == bindparam("of_number"),
+        messages.c.review.is_not(None),
+    )
+    .order_by(feedback.c.said_at.desc())
+)
+_REMOVE = delete(feedback).where(
+    feedback.c.turn_id == bindparam("of_turn"), feedback.c.number == bindparam("of_number")
+)
 _REMOVE_IN_THREAD = delete(feedback).where(feedback.c.thread_id == bindparam("in_thread"))
 _REMOVE_OF_TURN = delete(feedback).where(feedback.c.turn_id == bindparam("of_turn"))
 
@@ -39,6 +52,20 @@ async def add(connection: AsyncConnection, claim: Claim, turn_id: str, number: i
         "said_by": claim.turns[0].asker,
     }
     await connection.execute(_ADD[connection.dialect.name], values)
+
+
+async def take_back(
+    connection: AsyncConnection, thread_id: int, number: int, turn_id: str | None
+) -> Mapping[str, Any] | None:
+    """Forgets that it was said of the finding with this number in the review of the turn, for None
+    of that of which it was said last; the finding, None where it was not said."""
+    where = {"in_thread": thread_id, "of_number": number}
+    rows = (await connection.execute(_OF_NUMBER, where)).all()
+    row = next((one for one in rows if turn_id in (None, one.turn_id)), None)
+    if row is None:
+        return None
+    await connection.execute(_REMOVE, {"of_turn": row.turn_id, "of_number": number})
+    return finding(row.review, number)
 
 
 async def no_problems(connection: AsyncConnection, thread_id: int) -> list[Mapping[str, Any]]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from sqlalchemy import Update, and_, bindparam, delete, exists, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -90,6 +93,18 @@ async def note_no_problem(
         return False
     await feedback.add(connection, claim, turn_id, number)
     return True
+
+
+async def take_back_no_problem(
+    connection: AsyncConnection, claim: Claim, number: int
+) -> Mapping[str, Any] | None:
+    """The finding that counts again, None where none was left out; ClaimLost when the thread is
+    not ours. The number is one of the newest review if that has so many findings."""
+    await _write(connection, _TOUCH, claim)
+    newest = await memory.turn_of_last_review(connection, claim.thread_id)
+    review = await memory.review_of(connection, newest or "")
+    meant = newest if feedback.finding(review, number) is not None else None
+    return await feedback.take_back(connection, claim.thread_id, number, meant)
 
 
 async def _write(

@@ -164,6 +164,12 @@ class Store:
                 turn_id = await memory.turn_of_last_review(connection, claim.thread_id)
             return await orders.note_no_problem(connection, claim, turn_id, number)
 
+    async def take_back_no_problem(self, claim: Claim, number: int) -> Mapping[str, Any] | None:
+        """The finding of which it is not noted any more, None where it was not: of the newest
+        review, or of one before if that has fewer. ClaimLost when the thread is not ours."""
+        async with self._database.writing() as connection:
+            return await orders.take_back_no_problem(connection, claim, number)
+
     async def mute(self, claim: Claim, *, muted: bool) -> None:
         """Whether the thread's follow-ups are left alone; ClaimLost when it is not ours."""
         async with self._database.writing() as connection:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from kimibot.review.changes import Anchor, FileDiff, Side, Status
 from kimibot.review.diffs import whole
 from kimibot.review.findings import Chosen, Finding, choose
-from kimibot.review.report import Review, covered, finished, growing, headline, reading
+from kimibot.review.report import Review, covered, finished, growing, headline, reading, title_alone
 from kimibot.review.said import Severity
 from kimibot.review.selecting import Coverage, Limits, Look, select
 from kimibot.slack.markdown import render
@@ -116,6 +116,15 @@ def test_a_verdict_is_not_shown_where_all_that_it_is_about_is_left_out() -> None
     assert headline(replace(left, chosen=Chosen(()), prose="One more thing.")) == (
         "A review in Kimi's own words."
     )
+
+
+def test_a_title_in_a_sentence_of_ours_neither_pings_nor_draws() -> None:
+    hostile = replace(BUG, title="`x` <!channel> **[y](https://example.com)**\n# :tada:")
+
+    said = title_alone(hostile)
+
+    assert said == "`x <!channel> **[y](https://example.com)** # :tada:`"
+    assert "<!channel>" not in render(f"About {said}")
 
 
 def test_files_that_could_not_be_had_are_counted() -> None:

@@ -124,6 +124,33 @@ async def test_only_what_a_review_has_found_can_be_no_problem(
     assert await rows_of_feedback(database) == []
 
 
+async def test_what_is_a_problem_after_all_is_named_and_not_left_out_any_more(
+    store: Store, database: Database
+) -> None:
+    await review(store, 1, TWO)
+    claim = await order(store, 3, Kind.A_PROBLEM)
+    for number in (1, 2):
+        await store.note_no_problem(claim, ts(2), number)
+
+    assert await store.take_back_no_problem(claim, 2) == {"title": "Two"}
+    assert await store.take_back_no_problem(claim, 2) is None, "it counts again already"
+    assert await rows_of_feedback(database) == [(1, "U1")]
+
+
+async def test_a_number_that_the_newest_review_has_is_of_no_review_before(
+    store: Store, database: Database
+) -> None:
+    await review(store, 1, TWO)
+    await review(store, 3, {"findings": [{"title": "New"}], "dropped": 0})
+    claim = await order(store, 5, Kind.A_PROBLEM)
+    for number in (1, 2):
+        await store.note_no_problem(claim, ts(2), number)
+
+    assert await store.take_back_no_problem(claim, 1) is None
+    assert await store.take_back_no_problem(claim, 2) == {"title": "Two"}
+    assert await rows_of_feedback(database) == [(1, "U1")]
+
+
 async def test_who_has_lost_the_thread_notes_nothing(store: Store, database: Database) -> None:
     await review(store, 1, TWO)
     lost = await order(store, 3, Kind.NOT_A_PROBLEM)
@@ -131,6 +158,8 @@ async def test_who_has_lost_the_thread_notes_nothing(store: Store, database: Dat
 
     with pytest.raises(ClaimLost):
         await store.note_no_problem(lost, ts(2), 1)
+    with pytest.raises(ClaimLost):
+        await store.take_back_no_problem(lost, 1)
     assert await rows_of_feedback(database) == []
 
 

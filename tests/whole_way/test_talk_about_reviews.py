@@ -112,7 +112,9 @@ async def test_what_is_not_a_problem_is_noted_and_not_brought_up_again(tmp_path:
         value = handles(review)[texts.NOT_A_PROBLEM]["options"][1]["value"]
         assert await s.slack.click("bo", DEV, review["ts"], texts.NOT_A_PROBLEM, value)
         [_, noted] = await s.outcome(root, count=2)
-        assert body(noted) == phrases.NOTED_NO_PROBLEM.format(number=2)
+        assert body(noted) == phrases.NOTED_NO_PROBLEM.format(
+            number=2, title="`last has no default`"
+        )
         assert len(s.kimi.requests) == 1
 
         s.kimi.play(finding(), SECOND, VERDICT)
@@ -263,7 +265,9 @@ async def test_what_is_said_to_be_no_problem_counts_as_if_it_was_pressed(tmp_pat
         await s.ask("finding 2 is not a problem", thread=root)
         [_, noted] = await s.outcome(root, count=2)
 
-        assert body(noted) == phrases.NOTED_NO_PROBLEM.format(number=2)
+        assert body(noted) == phrases.NOTED_NO_PROBLEM.format(
+            number=2, title="`last has no default`"
+        )
         assert await s.rows("SELECT number, said_by FROM feedback") == [(2, "U0ANA0001")]
         assert len(s.kimi.requests) == 1
 
@@ -279,6 +283,29 @@ async def test_the_number_of_a_finding_counts_however_it_is_dressed(
 
         assert await s.rows("SELECT number FROM feedback") == [(2,)]
         assert len(s.kimi.requests) == 1
+
+
+async def test_what_is_a_problem_after_all_is_brought_up_again(tmp_path: Path) -> None:
+    async with open_scene(tmp_path) as s:
+        root, _ = await reviewed(s, finding(), SECOND)
+        s.kimi.play("It fails for an empty list.")
+        await s.ask("2 is a problem", thread=root)
+        await s.outcome(root, count=2)
+        await s.ask("2 is not a problem", thread=root)
+        await s.outcome(root, count=3)
+        s.kimi.play(finding(), SECOND, VERDICT)
+        await s.ask("review again", thread=root)
+        await s.outcome(root, count=4)
+        await s.ask("finding 2 is a problem after all", thread=root)
+        *_, noted = await s.outcome(root, count=5)
+        s.kimi.play(finding(), SECOND, VERDICT)
+        await s.ask("review again", thread=root)
+        _, answered, _, without, _, again = await s.outcome(root, count=6)
+
+        assert body(answered) == "It fails for an empty list.", "it was one all the time"
+        assert body(noted) == phrases.NOTED_PROBLEM.format(number=2, title="`last has no default`")
+        assert ["no default" in body(one) for one in (without, again)] == [False, True]
+        assert await s.rows("SELECT 1 FROM feedback") == []
 
 
 async def test_who_names_a_finding_that_is_not_there_hears_how_many_are(tmp_path: Path) -> None:
