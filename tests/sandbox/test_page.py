@@ -242,6 +242,19 @@ async def test_files_are_sent_shown_and_read_in_the_conversation(page: Page) -> 
     ]
 
 
+async def test_a_file_is_downloaded_under_its_name_and_a_picture_is_shown(page: Page) -> None:
+    patch, shot = attached("review é.patch", b"+x"), attached("s.png", b"\x89PNG", "image/png")
+
+    told = []
+    for address in await send_files(page, patch, shot):
+        async with page.http.get(page.url + address) as response:
+            told.append(response.headers["Content-Disposition"])
+    assert told == [
+        "attachment; filename*=UTF-8''review%20%C3%A9.patch",
+        "inline; filename*=UTF-8''s.png",
+    ]
+
+
 async def test_a_file_is_not_shown_outside_its_conversation(page: Page) -> None:
     [address] = await send_files(page, attached("a.zip", b"PK\xff"))
 

@@ -264,7 +264,7 @@ def test_a_snippet_is_shown_with_its_beginning() -> None:
 
     html = message(text="", files=[file])
 
-    assert "Code 1" in html
+    assert "Code 1 · a.py" in html
     assert "a &lt; b" in html
     assert "40 more lines" in html
 

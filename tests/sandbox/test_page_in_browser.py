@@ -107,6 +107,12 @@ async def test_a_name_is_completed_and_the_answer_grows_in_its_thread(seen: Seen
     await expect(seen.composer).to_have_value("")
 
 
+async def test_the_page_itself_does_not_scroll_only_its_lists_do(seen: Seen) -> None:
+    overhang = "document.documentElement.scrollHeight - document.documentElement.clientHeight"
+
+    assert await seen.page.evaluate(overhang) == 0
+
+
 async def test_files_are_chosen_taken_back_and_sent(seen: Seen) -> None:
     files: Any = [
         {"name": name, "mimeType": "text/plain", "buffer": b"a = 1"} for name in ("a.py", "b.py")

@@ -125,9 +125,23 @@ async def test_the_page_shows_the_reviews_that_were_sent_where_their_addresses_e
 
     shown = (await reader.get(PULL)).text
 
-    assert f'<div id="pullrequestreview-{review["id"]}">' in shown
+    assert f'id="pullrequestreview-{review["id"]}"' in shown
     assert "&lt;i&gt;So-so." in shown
     assert "not sent yet" not in shown
+
+
+async def test_the_page_draws_a_review_and_hides_the_comments_in_it(
+    reader: httpx.AsyncClient, github: LocalGitHub
+) -> None:
+    pull = github.repositories["acme/shop"].pulls[7]
+    body = "**So-so** <script>x</script>\n\n```html\n<!-- code -->\n```\n\n<!-- a mark -->"
+    add_review(pull, {"event": "COMMENT", "body": body, "commit_id": pull.head_sha})
+
+    shown = (await reader.get(PULL)).text
+
+    assert "<strong>So-so</strong> &lt;script&gt;x" in shown
+    assert "&lt;!-- code --&gt;" in shown
+    assert "a mark" not in shown
 
 
 async def test_nobody_sees_pages_of_a_private_repository(

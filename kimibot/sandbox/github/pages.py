@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from aiohttp import web
 
+from kimibot.sandbox.github.drawing import Markdown
 from kimibot.sandbox.github.endpoint import LocalGitHub
 from kimibot.sandbox.github.repositories import LocalPull, LocalRepository
 
@@ -25,6 +26,8 @@ _HEADERS = MappingProxyType(
 )
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
+.said { border: 1px solid #d8dee4; border-radius: 6px; padding: 8px 12px; margin: 1rem 0 }
+.said pre { padding: 8px 12px; overflow: auto }
 pre { background: #f6f8fa; border: 1px solid #d8dee4; border-radius: 6px; padding: 8px 0 }
 pre span { display: block; padding: 0 12px } pre i { color: #8c959f; font-style: normal }
 .added { background: #e6ffec } .removed { background: #ffebe9 } :target { background: #fff8c5 }
@@ -45,6 +48,7 @@ def add_pages(app: web.Application, github: LocalGitHub) -> None:
 class _Pages:
     def __init__(self, github: LocalGitHub) -> None:
         self._github = github
+        self._markdown = Markdown()
 
     async def pull(self, request: web.Request) -> web.Response:
         """Title and description, what was said of it, and the diff."""
@@ -52,8 +56,8 @@ class _Pages:
         body = [
             f"<h1>{escape(pull.title)} <small>#{request.match_info['number']}</small></h1>",
             f"<p>{escape(repository.full_name)}: {escape(pull.body or '')}</p>",
-            *_reviews(pull),
-            *_comments(pull),
+            *_reviews(pull, self._markdown),
+            *_comments(pull, self._markdown),
             *_push_button(request, pull),
             f"<pre>{''.join(map(_diff_line, _lines(pull.diff())))}</pre>",
         ]
@@ -90,20 +94,20 @@ class _Pages:
         return found
 
 
-def _reviews(pull: LocalPull) -> list[str]:
-    """As they were written, under the names by which their addresses end."""
+def _reviews(pull: LocalPull, markdown: Markdown) -> list[str]:
+    """Under the names by which their addresses end."""
     return [
-        f'<div id="pullrequestreview-{one["id"]}"><b>{escape(one["user"]["login"])}</b> reviewed:'
-        f"<pre>{''.join(map(_diff_line, _lines(one['body'].encode())))}</pre></div>"
+        f'<div class="said" id="pullrequestreview-{one["id"]}">'
+        f"<b>{escape(one['user']['login'])}</b> reviewed:{markdown.html(one['body'])}</div>"
         for one in pull.reviews
         if one["state"] != "PENDING"
     ]
 
 
-def _comments(pull: LocalPull) -> list[str]:
+def _comments(pull: LocalPull, markdown: Markdown) -> list[str]:
     return [
-        f"<p><b>{escape(str((one.get('user') or {}).get('login', '')))}</b> at "
-        f"{escape(str(one['path']))}:{one['line']}: {escape(str(one['body']))}</p>"
+        f'<div class="said"><b>{escape(str((one.get("user") or {}).get("login", "")))}</b> at '
+        f"{escape(str(one['path']))}:{one['line']}:{markdown.html(str(one['body']))}</div>"
         for one in pull.comments
     ]
 

@@ -28,24 +28,27 @@ def file_response(
 ) -> web.Response:
     """The file's content. Raises Unknown for one that this person can't see.
 
-    What is not a picture is text or a download, so that no page of somebody's runs here.
+    What is not a picture is a download under its name, so that no page of somebody's runs here.
     """
     file = workspace.files.get(file_id)
     if file is None or not _may_see(workspace, viewer, file):
         raise Unknown(f"no such file: {file_id}")
     kind = file.mimetype or guess_mimetype(file.name)
-    if kind in _SHOWN:
-        return web.Response(body=file.content, content_type=kind, headers=headers)
+    way = "inline" if kind in _SHOWN else "attachment"
+    named = {"Content-Disposition": f"{way}; filename*=UTF-8''{quote(file.name, safe='')}"}
+    return web.Response(
+        body=file.content,
+        content_type=kind if kind in _SHOWN else _plain_type(file.content),
+        headers={**headers, **named},
+    )
+
+
+def _plain_type(content: bytes) -> str:
     try:
-        text = file.content.decode()
+        content.decode()
     except UnicodeDecodeError:
-        named = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(file.name)}"}
-        return web.Response(
-            body=file.content,
-            content_type="application/octet-stream",
-            headers={**headers, **named},
-        )
-    return web.Response(text=text, content_type="text/plain", headers=headers)
+        return "application/octet-stream"
+    return "text/plain"
 
 
 def _may_see(workspace: Workspace, viewer: Person, file: File) -> bool:
@@ -54,7 +57,8 @@ def _may_see(workspace: Workspace, viewer: Person, file: File) -> bool:
 
 
 def _link(file: Mapping[str, Any], viewer: str) -> str:
-    name = escape(str(file.get("title") or file.get("name") or "file"))
+    words = dict.fromkeys(filter(None, (file.get("title"), file.get("name"))))
+    name = escape(" · ".join(map(str, words)) or "file")
     address = f"/page/file/{quote(str(file.get('id')))}?as={quote(viewer)}"
     picture = f'<img src="{address}" alt="">' if file.get("mimetype") in _SHOWN else ""
     size = f'<span class="size">{_size(file.get("size"))}</span>'
