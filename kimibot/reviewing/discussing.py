@@ -66,8 +66,10 @@ class _Wish:
 
     @property
     def is_beyond(self) -> bool:
-        """Whether there is a review, but not that much in it."""
-        return bool(self.review) and self.number > len(self.findings)
+        """Whether there is a review, but not that much in it. One below which something could be
+        pressed had findings: without them it is gone."""
+        is_there = bool(self.findings) if self.part_ts else bool(self.review)
+        return is_there and self.number > len(self.findings)
 
     @property
     def patch(self) -> str:

@@ -324,6 +324,15 @@ async def test_who_names_a_finding_that_is_not_there_hears_how_many_are(tmp_path
         assert await s.rows("SELECT 1 FROM feedback") == []
 
 
+async def test_of_a_review_that_found_nothing_no_finding_is_noted(tmp_path: Path) -> None:
+    async with open_scene(tmp_path) as s:
+        root, _ = await reviewed(s)
+        await s.ask("2 is not a problem", thread=root)
+        [_, reply] = await s.outcome(root, count=2)
+
+        assert body(reply) == "The review has no finding 2: it has none."
+
+
 async def test_words_that_fit_no_review_or_no_patch_are_for_the_model(tmp_path: Path) -> None:
     async with open_scene(tmp_path) as s:
         s.kimi.play("Hello.")
