@@ -281,7 +281,9 @@ def _system_prompt(settings: Settings) -> str:
 def _help_text(settings: Settings) -> str:
     host = urlsplit(settings.kimi_base_url).hostname
     return texts.help_text(
-        sent_to=f"{settings.kimi_provider} ({host})", retention_days=settings.retention_days
+        sent_to=f"{settings.kimi_provider} ({host})",
+        retention_days=settings.retention_days,
+        posts_reviews=settings.posts_reviews,
     )
 
 

@@ -140,6 +140,11 @@ class Settings(BaseModel):
         return self.slack_app_token is not None
 
     @property
+    def posts_reviews(self) -> bool:
+        """Whether there is a repository to which a review can be posted."""
+        return self.github_post and self.github_token is not None and bool(self.github_repos)
+
+    @property
     def takes_images(self) -> bool:
         """Whether the model gets to see pictures."""
         if self.kimi_images == "auto":

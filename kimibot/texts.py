@@ -207,10 +207,11 @@ def _end_of(day: date) -> str:
     return f"<!date^{int(end.timestamp())}^{shown}|at {end:%H:%M} UTC>"
 
 
-def help_text(*, sent_to: str, retention_days: int) -> str:
+def help_text(*, sent_to: str, retention_days: int, posts_reviews: bool) -> str:
     """What we can do, what is stored and for how long (0 is for ever), and where it is sent."""
     kept = f"for {retention_days} days" if retention_days else "until somebody deletes it"
-    return _HELP.format(sent_to=sent_to, kept=kept)
+    told = _HELP.format(sent_to=sent_to, kept=kept)
+    return told + _HELP_WITH_POSTING if posts_reviews else told
 
 
 def forgotten(messages: int) -> str:
@@ -260,3 +261,7 @@ A message that begins with `(aside)` is for the others: I read it, but don't ans
 
 **What is stored and sent:** what is said in my threads is kept in this bot's database {kept}. \
 When I am asked in a thread, what was said in it is sent to {sent_to}, and to nobody else."""
+
+_HELP_WITH_POSTING = """ \
+Only a review may go to its pull request on GitHub too, when the one who asked for it has it \
+posted."""

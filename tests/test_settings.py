@@ -249,6 +249,20 @@ def test_reviews_are_posted_only_where_that_is_switched_on(value: str, is_on: bo
     assert load(KIMIBOT_GITHUB_POST=value).github_post is is_on
 
 
+@pytest.mark.parametrize(
+    "left_out", ["KIMIBOT_GITHUB_POST", "GITHUB_TOKEN", "KIMIBOT_GITHUB_REPOS"]
+)
+def test_reviews_can_be_posted_only_with_a_token_and_repositories(left_out: str) -> None:
+    of_github = {
+        "KIMIBOT_GITHUB_POST": "1",
+        "GITHUB_TOKEN": "fake-token",
+        "KIMIBOT_GITHUB_REPOS": "acme/*",
+    }
+
+    assert load(**of_github).posts_reviews
+    assert not load(**of_github | {left_out: ""}).posts_reviews
+
+
 def test_the_process_environment_wins_over_the_file(tmp_path: Path) -> None:
     file = tmp_path / ".env"
     file.write_text("PORT=4000\nexport HOST='0.0.0.0'  # everywhere\nKIMI_MODEL=other\n")

@@ -229,11 +229,24 @@ async def test_who_may_not_ask_takes_nobody_with_them() -> None:
 
 
 def test_the_help_says_what_is_stored_for_how_long_and_where_it_is_sent() -> None:
-    told = texts.help_text(sent_to="moonshot (api.moonshot.ai)", retention_days=30)
+    told = help_text(sent_to="moonshot (api.moonshot.ai)", retention_days=30)
 
     assert "for 30 days" in told
-    assert "sent to moonshot (api.moonshot.ai), and to nobody else" in told
-    assert "until somebody deletes it" in texts.help_text(sent_to="x", retention_days=0)
+    assert told.endswith("sent to moonshot (api.moonshot.ai), and to nobody else.")
+    assert "until somebody deletes it" in help_text(retention_days=0)
+
+
+def test_the_help_says_that_reviews_may_go_to_github_only_where_they_can_be_posted() -> None:
+    sentence = "Only a review may go to its pull request on GitHub too"
+
+    assert sentence in help_text(posts_reviews=True)
+    assert sentence not in help_text(posts_reviews=False)
+
+
+def help_text(sent_to: str = "x", *, retention_days: int = 30, posts_reviews: bool = False) -> str:
+    return texts.help_text(
+        sent_to=sent_to, retention_days=retention_days, posts_reviews=posts_reviews
+    )
 
 
 def test_a_receipt_counts_what_was_forgotten() -> None:
