@@ -48,6 +48,10 @@ from kimibot.pacing import Pacing
 from kimibot.reply.live_reply import LiveReply
 from kimibot.reply.parts import Sure
 from kimibot.review import phrases
+from kimibot.review.changes import Anchor, Side
+from kimibot.review.findings import Finding
+from kimibot.review.rounds import kept
+from kimibot.review.said import Severity
 from kimibot.reviewing.posting import Posting
 from kimibot.stop_signal import StopSignal
 from kimibot.turns import Claim, Ending, Kind, Outcome, Turn
@@ -787,6 +791,42 @@ async def test_a_finding_of_a_review_that_is_gone_is_not_explained(pressed: str)
 
     assert stage.channel.bodies() == [phrases.GONE]
     assert (ending.outcome, ending.answer, stage.model.requests) == (Outcome.ANSWERED, None, [])
+
+
+EXPLAINED_AGAIN = replace(TURN, kind=Kind.EXPLAIN, pressed="explain:1", attempt=2, takeovers=1)
+FOUND = kept([Finding(Anchor("a.py", Side.NEW, 4), Severity.MINOR, "`x` <!channel>", "", "x")], 0)
+ABOUT = "About finding 1: `x <!channel>`\n\n"
+
+
+def explained_before(*script: list[Step]) -> Stage:
+    """A turn whose owner before has shown which finding it is about, and how it began."""
+    stage = Stage(*script, memory=Memory([replace(ROOT, place=1, sent="Ana: Why?")]))
+    stage.memory.review = FOUND
+    return stage
+
+
+@in_virtual_time
+async def test_who_takes_an_explanation_over_names_its_finding_once() -> None:
+    stage = explained_before(said("Whole."))
+    await stage.channel.post(THREAD, View(f"{ABOUT}Ha"), "turn-1", 1)
+
+    ending = await stage.answer(replace(CLAIM, turns=(EXPLAINED_AGAIN,)))
+
+    assert stage.channel.bodies() == [f"{ABOUT}Whole."]
+    assert ending.answer is not None
+    assert ending.answer.content == "Whole."
+
+
+@in_virtual_time
+async def test_which_finding_it_is_about_is_no_word_of_the_model_s() -> None:
+    stage = explained_before([Busy()])
+    await stage.channel.post(THREAD, View(f"{ABOUT}Half"), "turn-1", 1)
+
+    ending = await stage.answer(replace(CLAIM, turns=(EXPLAINED_AGAIN,)))
+
+    assert stage.channel.bodies() == [f"{ABOUT}Half"]
+    assert ending.answer is not None
+    assert ending.answer.content == "Half"
 
 
 @in_virtual_time

@@ -83,6 +83,7 @@ class LiveReply:
         )
         self._new_folding = folding
         self._folding = folding()
+        self._opening = ""
         self._text = ""
         self._painting: asyncio.Task[None] | None = None
 
@@ -109,11 +110,15 @@ class LiveReply:
         """The parts that are in the thread, in order."""
         return self._parts.ts
 
+    def open_with(self, line: str) -> None:
+        """Show this line of our own above all text there is from now on; alone it is not shown."""
+        self._opening = line
+
     def show(self, text: str) -> None:
         """The text has grown; it is shown when the budget allows. Returns at once."""
         self._raise_if_failed()
         if text != self._text:
-            self._change(text, self._folding.grown(text), Showing())
+            self._change(text, self._folding.grown(self._opened(text)), Showing())
 
     def say(self, note: str) -> None:
         """Show our own words below the text, until the text grows again. Returns at once."""
@@ -136,7 +141,7 @@ class LiveReply:
         if is_new_text:
             self._painter.start_over()
         folding = self._new_folding()
-        folded = folding.ended(text)
+        folded = folding.ended(self._opened(text))
         last = Showing(note=note, handles=handles, is_last=True)
         # A button may be pressed when it is shown: not before the files are there.
         await self._paint(text, folded, replace(last, handles=()) if folded.files else last)
@@ -158,7 +163,7 @@ class LiveReply:
 
     async def leave(self, text: str, note: str) -> None:
         """Show this as the last words before somebody else goes on. Raises as `finish` does."""
-        folded = self._new_folding().grown(text)
+        folded = self._new_folding().grown(self._opened(text))
         note = "\n".join(line for line in (folded.count, note) if line)
         await self._paint(text, replace(folded, firm=None), Showing(note=note, is_last=True))
 
@@ -171,6 +176,9 @@ class LiveReply:
             await self.finish(self._painter.shown_text, note)
         for ts in reversed(self._parts.ts):
             await self._parts.delete(ts)
+
+    def _opened(self, text: str) -> str:
+        return f"{self._opening}\n\n{text}" if self._opening and text else text
 
     async def _paint(self, text: str, folded: Folded, showing: Showing) -> None:
         self._change(text, folded, showing)

@@ -49,6 +49,7 @@ NOTED_NO_PROBLEM = (
 NOTED_PROBLEM = (
     "Noted: finding {number}, {title}, is a problem after all. It counts again in this thread."
 )
+ABOUT_FINDING = "About finding {number}: {title}"
 PATCH = "What is suggested above, as a patch for `git apply`. Look at it before you apply it."
 PATCH_OF_ONE = (
     "What is suggested for finding {number}, as a patch for `git apply`. Look at it before you "

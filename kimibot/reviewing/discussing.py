@@ -94,7 +94,7 @@ class Discussing:
         if wish.finding is None:
             return await _miss(attempt, reply, wish)
         if kind is Kind.EXPLAIN:
-            attempt.instruction = _asked_to_explain(wish.number, wish.finding)
+            _have_explained(attempt, reply, wish.number, wish.finding)
             return False
         if kind is Kind.NOT_A_PROBLEM:
             return await self._note_no_problem(attempt, reply, wish, wish.finding)
@@ -180,6 +180,18 @@ async def _share(attempt: Attempt, reply: LiveReply, text: str, patch: str) -> N
 def _tell(attempt: Attempt) -> None:
     attempt.earlier = None  # nothing that such a reply has shown is the model's
     attempt.tell()
+
+
+def _have_explained(attempt: Attempt, reply: LiveReply, number: int, finding: Finding) -> None:
+    """Readers are told which finding it is about; that line is no word of the model's, also where
+    an attempt before this one has shown it."""
+    line = phrases.ABOUT_FINDING.format(number=number, title=title_alone(finding))
+    reply.open_with(line)
+    attempt.instruction = _asked_to_explain(number, finding)
+    begun = attempt.earlier.content if attempt.earlier else ""
+    if begun.startswith(phrases.ABOUT_FINDING.format(number=number, title="")):
+        attempt.earlier = None
+        attempt.remember_left(begun.partition("\n\n")[2])
 
 
 def _asked_to_explain(number: int, finding: Finding) -> str:

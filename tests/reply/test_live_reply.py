@@ -87,6 +87,21 @@ async def test_an_answer_that_is_there_at_once_ends_as_one_message() -> None:
 
 
 @in_virtual_time
+async def test_a_line_of_our_own_stands_above_the_text_from_its_first_word_on() -> None:
+    channel = Channel()
+    async with open_reply(channel) as reply:
+        reply.open_with("About this:")
+        await asyncio.sleep(1)
+        assert channel.bodies() == [""], "alone it says nothing"
+        reply.show("Forty")
+        await asyncio.sleep(5)
+        assert channel.bodies() == ["About this:\n\nForty"]
+        await reply.finish("Forty-two.")
+
+    assert channel.bodies() == ["About this:\n\nForty-two."]
+
+
+@in_virtual_time
 async def test_edits_of_one_reply_are_strictly_serial_and_the_last_one_wins() -> None:
     channel = Channel(latency_seconds=2.0)
     async with open_reply(channel, characters=10_000) as reply:

@@ -41,7 +41,9 @@ async def test_anybody_has_a_finding_explained_and_the_model_knows_which(tmp_pat
         assert await s.slack.click("bo", DEV, review["ts"], texts.EXPLAIN, second)
         [_, explained] = await s.outcome(root, count=2)
 
-        assert body(explained) == "`last` fails for each list."
+        assert body(explained) == (
+            "About finding 2: `last has no default`\n\n`last` fails for each list."
+        )
         said = s.kimi.requests[-1].body["messages"]
         assert "return rows[len(rows)]" in said[1]["content"]
         assert "**2. Minor: `last` has no default**" in said[2]["content"]
@@ -88,7 +90,7 @@ async def test_what_a_guest_may_not_have_explained_is_explained_to_a_member(
 
         [_, refused, explained] = await s.replies(root, "#general")
         assert note(refused) == texts.EXTERNAL_PERSON
-        assert body(explained) == "`last` fails for each list."
+        assert body(explained).endswith("\n\n`last` fails for each list.")
 
 
 async def test_a_single_finding_is_explained_by_a_button(tmp_path: Path) -> None:
@@ -102,7 +104,7 @@ async def test_a_single_finding_is_explained_by_a_button(tmp_path: Path) -> None
         assert await s.slack.click("ana", DEV, review["ts"], texts.EXPLAIN)
         [_, explained] = await s.outcome(root, count=2)
 
-        assert body(explained) == "Callers see a shorter list."
+        assert body(explained).endswith("\n\nCallers see a shorter list.")
         assert "`pop` changes `rows`" in s.kimi.requests[-1].body["messages"][-1]["content"]
 
 
