@@ -72,24 +72,17 @@ async def run_demo(
     `of_kimi` is what is set for it and for the log, by the names of the variables: nothing else
     that the operator has set counts.
     """
-    stop = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
     with tempfile.TemporaryDirectory(prefix="kimibot-demo-") as folder:
         database_url = f"sqlite:///{folder}/demo.db"
+        greet = partial(welcome, real_kimi=real_kimi, hint=hint, database_url=database_url)
         try:
             async with AsyncExitStack() as stack:
-                both = counterparts(port=port, with_local_kimi=not real_kimi, stack=stack)
-                parts = await stack.enter_async_context(both)
+                stop = _told_to_end()
+                all_of_them = counterparts(port=port, with_local_kimi=not real_kimi, stack=stack)
+                parts = await stack.enter_async_context(all_of_them)
+                page_to_open = parts.page_url if opens_browser else ""
+                voice = _Voice(say, is_verbose, partial(greet, parts=parts), page_to_open)
                 environment = bot_environment(parts, database_url, of_kimi) | SHORT_LEASE
-                greet = partial(
-                    welcome,
-                    parts=parts,
-                    real_kimi=real_kimi,
-                    hint=hint,
-                    database_url=database_url,
-                )
-                voice = _Voice(say, is_verbose, greet, parts.page_url if opens_browser else "")
                 start = partial(started_bot, environment, Path(folder), voice.line)
                 await _until(stop, asyncio.create_task(_keep_alive(start, voice)))
         except RuntimeError as error:
@@ -109,6 +102,14 @@ def welcome(pid: int, *, parts: Counterparts, real_kimi: str, hint: str, databas
         pid=pid,
         database_url=database_url,
     )
+
+
+def _told_to_end() -> asyncio.Event:
+    """Set by Ctrl-C and by SIGTERM."""
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    return stop
 
 
 class _Voice:
