@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from collections.abc import Iterable
+from functools import partial
 from typing import Any
+from weakref import WeakSet
 
 import aiosqlite
 from sqlalchemy import Connection, event
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.util import await_only
 
 BUSY_SECONDS = 0.2
 """How long one try to begin may wait inside SQLite, where a cancellation can't reach it."""
+
+LAST_CALL_SECONDS = 2.0
+"""How long the call may take that was under way when its connection was stopped."""
 
 
 def sqlite_engine(url: str, *, begin: str, read_only: bool = False, **pool: Any) -> AsyncEngine:
@@ -20,18 +27,27 @@ def sqlite_engine(url: str, *, begin: str, read_only: bool = False, **pool: Any)
     A deferred transaction that reads before it writes fails at once when another writer was
     faster, whatever the timeout (https://www.sqlite.org/lang_transaction.html).
     """
+    opened = WeakSet[_CancellableConnection]()
     engine = create_async_engine(
         url,
         hide_parameters=True,
         # A block always ends its transaction itself, and one that could not is not used again.
         pool_reset_on_return=None,
-        connect_args={"async_creator_fn": _CancellableConnection, "timeout": BUSY_SECONDS},
+        connect_args={
+            "async_creator_fn": partial(_CancellableConnection, opened),
+            "timeout": BUSY_SECONDS,
+        },
         **pool,
     )
 
     def begin_transaction(connection: Connection) -> None:
         connection.exec_driver_sql(begin)
 
+    def wait_for_stopped(_: object) -> None:
+        """Or they would tell a loop that is closed what has come of their last call."""
+        await_only(asyncio.to_thread(_wait, list(opened)))
+
+    event.listen(engine.sync_engine, "engine_disposed", wait_for_stopped)
     event.listen(engine.sync_engine, "connect", _prepare)
     event.listen(engine.sync_engine, "begin", begin_transaction)
     if read_only:
@@ -53,7 +69,8 @@ class _CancellableConnection(aiosqlite.Connection):
     closed too.
     """
 
-    def __init__(self, path: str, **options: Any) -> None:
+    def __init__(self, opened: WeakSet[_CancellableConnection], path: str, **options: Any) -> None:
+        opened.add(self)
         self._path = path
         self._options = options
         self._opened: sqlite3.Connection | None = None
@@ -68,6 +85,11 @@ class _CancellableConnection(aiosqlite.Connection):
         self._tx.put_nowait((None, self._close_opened))
         return super().stop()
 
+    def wait(self) -> None:
+        """Until its thread has ended, if it was stopped."""
+        if self._is_stopping:
+            self._thread.join(LAST_CALL_SECONDS)
+
     def _open(self) -> sqlite3.Connection:
         self._opened = sqlite3.connect(self._path, **self._options)
         return self._opened
@@ -75,6 +97,11 @@ class _CancellableConnection(aiosqlite.Connection):
     def _close_opened(self) -> None:
         if self._opened is not None:
             self._opened.close()
+
+
+def _wait(connections: Iterable[_CancellableConnection]) -> None:
+    for connection in connections:
+        connection.wait()
 
 
 def _prepare(connection: Any, _record: object) -> None:

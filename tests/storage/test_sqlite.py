@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -64,6 +65,25 @@ async def test_many_asks_at_once_are_all_given_up_while_slack_still_waits(sqlite
 
     assert {type(one) for one in given_up} == {DatabaseUnavailable}
     assert seconds < SLACK_WAITS_SECONDS
+
+
+async def test_closing_waits_for_the_last_call_of_a_connection_that_was_stopped(
+    sqlite_url: str,
+) -> None:
+    before = set(threading.enumerate())
+    database = open_database(sqlite_url)
+    await ask(Store(database), 1)
+    with locked_by_another(sqlite_url):
+        waiting = asyncio.create_task(ask(Store(database), 2))
+        await asyncio.sleep(0.05)
+        for _ in range(2):  # the first one is the polite one
+            waiting.cancel()
+            await asyncio.sleep(0)
+        await asyncio.wait({waiting})
+        await database.close()
+
+        left = [one for one in set(threading.enumerate()) - before if "_connection" in one.name]
+    assert left == []
 
 
 async def test_a_write_outlasts_a_lock_that_is_let_go_in_time(sqlite_url: str) -> None:
