@@ -31,9 +31,9 @@ NPM = b"""{
 UV = b"""[[package]]
 name = "idna"
 version = "3.10"
-source = { registry = "https://pypi.org/simple" }
+source = { registry = "https://pypi.org/index" }
 wheels = [
-    { url = "https://files.pythonhosted.org/packages/idna-3.10-py3-none-any.whl", size = 70442 },
+    { url = "https://files.pythonhosted.org/idna-3.10-py3-none-any.whl", size = 70442 },
 ]
 """
 CARGO = b"""[[package]]
