@@ -243,7 +243,7 @@ async def test_where_it_can_not_be_looked_for_either_nothing_is_claimed(
 async def test_a_slow_answer_counts_as_none(local: LocalGitHub, opened: Opener) -> None:
     late = Order("reviews", 200, method="POST", is_late=True, delay_seconds=30.0)
     local.orders.append(late)
-    posted, _ = await post(partial(opened, timeout_seconds=0.3), "added")
+    posted, _ = await post(partial(opened, timeout_seconds=1.5), "added")
 
     assert posted.is_new
     assert len(pull_of(local).reviews) == 1

@@ -21,7 +21,7 @@ from kimibot.kimi.reading import Limits
 
 HI = [{"role": "user", "content": "Hi"}]
 REPLY = "One two three four five six seven eight."
-LIMITS = Limits(first_event_seconds=1, idle_seconds=1, grace_seconds=1)
+LIMITS = Limits(first_event_seconds=2, idle_seconds=2, grace_seconds=1)
 
 
 @pytest.fixture
@@ -143,19 +143,19 @@ async def test_a_broken_chunk_cuts_the_answer_off(llmock: LLMock, kimi: Kimi) ->
 
 
 async def test_a_stall_ends_at_the_idle_limit(llmock: LLMock, kimi: Kimi) -> None:
-    llmock.stall(after_chunks=3, seconds=3)
+    llmock.stall(after_chunks=3, seconds=5)
 
     text, error = await said_until_it_broke(kimi)
 
     assert type(error) is CutOff
-    assert error.limit_seconds == 1
+    assert error.limit_seconds == 2
     assert text
 
 
 async def test_a_first_word_that_comes_too_late_is_not_waited_for(
     llmock: LLMock, kimi: Kimi
 ) -> None:
-    llmock.slow_first_token(3)
+    llmock.slow_first_token(5)
 
     _, error = await said_until_it_broke(kimi)
 

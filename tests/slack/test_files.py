@@ -67,12 +67,17 @@ def test_a_web_api_of_ones_own_serves_its_own_files_and_nothing_beside_it() -> N
 
 
 @asynccontextmanager
-async def opened(**switches: Any) -> AsyncIterator[tuple[LocalSlack, SlackFiles]]:
+async def opened(
+    *, silence_seconds: float = 30.0, **switches: Any
+) -> AsyncIterator[tuple[LocalSlack, SlackFiles]]:
     async with (
         local_slack(**switches) as slack,
-        open_web_api(BOT_TOKEN, base_url=slack.api_url, timeout_seconds=5) as client,
+        open_web_api(BOT_TOKEN, base_url=slack.api_url, timeout_seconds=30) as client,
         open_files(
-            WebApi(client, Pacing()), BOT_TOKEN, api_url=slack.api_url, silence_seconds=0.3
+            WebApi(client, Pacing()),
+            BOT_TOKEN,
+            api_url=slack.api_url,
+            silence_seconds=silence_seconds,
         ) as files,
     ):
         yield slack, files
@@ -115,7 +120,6 @@ async def test_a_page_that_somebody_shares_is_read() -> None:
     ("fault", "why"),
     [
         ("not_found", Unread.GONE),
-        ("stall", Unread.TOO_SLOW),
         ("redirect:https://acme.slack.com/?redir=a", Unread.ELSEWHERE),
         ("redirect:http://169.254.169.254/latest", Unread.ELSEWHERE),
         ("redirect:http://[::1", Unread.UNREACHABLE),
@@ -124,6 +128,11 @@ async def test_a_page_that_somebody_shares_is_read() -> None:
 async def test_a_file_that_does_not_come_says_why(fault: str, why: Unread) -> None:
     async with opened() as (slack, files):
         assert await why_not(files, await shared(slack, fault=fault)) is why
+
+
+async def test_a_host_that_falls_silent_is_too_slow() -> None:
+    async with opened(silence_seconds=0.3) as (slack, files):
+        assert await why_not(files, await shared(slack, fault="stall")) is Unread.TOO_SLOW
 
 
 async def test_a_redirect_within_the_host_is_followed_and_one_without_end_is_not() -> None:

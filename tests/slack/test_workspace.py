@@ -23,7 +23,7 @@ US = Us(team=OURS, user_id="U0KIMIBOT", bot_id="B0KIMIBOT")
 async def opened() -> AsyncIterator[tuple[LocalSlack, SlackWorkspace]]:
     async with (
         local_slack() as slack,
-        open_web_api(BOT_TOKEN, base_url=slack.api_url, timeout_seconds=2) as client,
+        open_web_api(BOT_TOKEN, base_url=slack.api_url, timeout_seconds=30) as client,
     ):
         web_api = WebApi(client, pacing := Pacing())
         messages = SlackMessages(web_api, pacing)
