@@ -68,6 +68,10 @@ class Chosen:
     below_floor: int = 0
     beyond_most: int = 0
 
+    @property
+    def total(self) -> int:
+        return len(self.findings) + self.below_floor + self.beyond_most
+
 
 def choose(
     findings: Iterable[Finding], *, floor: Severity = Severity.MINOR, most: int = MOST_FINDINGS

@@ -10,6 +10,7 @@ from kimibot.review import phrases, rounds
 from kimibot.review.changes import FileDiff, PullRequest
 from kimibot.review.findings import Finding
 from kimibot.review.patching import replacements
+from kimibot.review.report import summed_up
 
 _PULL = "pull"
 
@@ -91,12 +92,12 @@ def read(stored: Mapping[str, Any]) -> Postable | None:
 
 def without(review: Postable, no_problems: Sequence[Finding]) -> Postable:
     """The review without what people have said to be no problem; it says how much that is, and in
-    our own words that nothing is left where that is all of it."""
+    our own words what is left: the verdict was on all of it."""
     kept = rounds.without([one.finding for one in review.remarks], no_problems)
     left = tuple(one for one in review.remarks if one.finding in kept)
     count = len(review.remarks) - len(left)
     if not count:
         return review
     note = phrases.NO_PROBLEM_HERE.format(count=phrases.counted(count, "finding"))
-    verdict = review.verdict if left else phrases.NONE_LEFT
+    verdict = summed_up([one.finding for one in left]) if left else phrases.NONE_LEFT
     return replace(review, verdict=verdict, remarks=left, coverage=f"{review.coverage} {note}")

@@ -47,8 +47,9 @@ def no_link(_anchor: Anchor) -> str:
 class Review:
     """What a finished review says.
 
-    `prose` is what Kimi wrote that was no finding, `missing_files` how many files could not be had,
-    `fixed` what an earlier review has found and this one not any more, `no_problems` how many
+    `verdict` is the model's on exactly what is shown or counted here, "" where it gave none on
+    that, `prose` what Kimi wrote that was no finding, `missing_files` how many files could not be
+    had, `fixed` what an earlier review has found and this one not any more, `no_problems` how many
     findings are not shown because people here have said that they are none, and `also_read` which
     files were looked at beside the change.
     """
@@ -124,20 +125,21 @@ def covered(coverage: Sequence[Coverage], missing_files: int = 0, smaller: int =
 
 
 def headline(review: Review) -> str:
-    """The verdict in a line, or how much was found where none was given.
-
-    The model gives its verdict on all that it has found, so it does not count where all of that is
-    left out.
-    """
-    if review.no_problems and not review.chosen.findings:
-        return phrases.NO_FINDINGS if review.prose.strip() else phrases.NONE_LEFT
+    """The verdict in a line, or how much was found where there is none."""
     if review.verdict:
         return " ".join(review.verdict.replace("**", "").split())
     if all(one.look is Look.SKIPPED for one in review.coverage):
         return phrases.NOTHING_READ
-    found = Counter(one.severity for one in review.chosen.findings)
-    if not found:
-        return phrases.NO_FINDINGS if review.prose.strip() else phrases.NO_PROBLEMS
+    if review.chosen.findings:
+        return summed_up(review.chosen.findings)
+    if review.prose.strip():
+        return phrases.NO_FINDINGS
+    return phrases.NONE_LEFT if review.no_problems or review.fixed else phrases.NO_PROBLEMS
+
+
+def summed_up(findings: Sequence[Finding]) -> str:
+    """How many findings there are, and how bad they are."""
+    found = Counter(one.severity for one in findings)
     severities = ", ".join(f"{found[one]} {SEVERITY_WORDS[one].lower()}" for one in sorted(found))
     count = phrases.counted(found.total(), "problem")
     return phrases.PROBLEMS.format(count=count, severities=severities)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from kimibot.answers import ChatMessage
 from kimibot.review.changes import FileDiff
-from kimibot.review.findings import Finding, choose
+from kimibot.review.findings import Chosen, Finding, choose
 from kimibot.review.prompts import Subject, messages, overhead_tokens
 from kimibot.review.reading import Heard, ReviewReading
 from kimibot.review.report import (
@@ -116,17 +116,15 @@ def close(
     earlier: Sequence[Finding] = (),
     also_read: Sequence[str] = (),
 ) -> Closed:
-    """The review as it ends, after the `earlier` findings of one before it.
-
-    The verdicts of several passes are parts of what is said.
-    """
+    """The review as it ends, after the `earlier` findings of one before it."""
     found, fixed = heard.findings, list[Finding]()
     if earlier:
         found, fixed = compared(earlier, found, heard.judged, made.evidence)
+    chosen = choose(found, floor=floor)
     review = Review(
-        chosen=choose(found, floor=floor),
+        chosen=chosen,
         coverage=made.coverage,
-        verdict=heard.verdicts[0] if len(made.passes) == 1 and heard.verdicts else "",
+        verdict=_verdict(made, heard, chosen),
         prose=heard.prose,
         missing_files=made.missing_files,
         fixed=fixed,
@@ -139,3 +137,11 @@ def close(
         verdict=headline(review),
         coverage=covered(review.coverage, review.missing_files, review.chosen.below_floor),
     )
+
+
+def _verdict(made: Plan, heard: Heard, chosen: Chosen) -> str:
+    """The model's, if it is on all that is shown or counted and on nothing else: it may count, or
+    rest on what is left out. The verdicts of several passes are on parts."""
+    said = len(heard.findings) + sum(not is_fixed for is_fixed in heard.judged.values())
+    is_on_all = said == chosen.total and not heard.dropped and not heard.left_out
+    return heard.verdicts[0] if len(made.passes) == 1 and heard.verdicts and is_on_all else ""

@@ -74,7 +74,7 @@ def test_a_suggestion_replaces_a_line_only_where_it_was_meant_for_just_that_one(
     assert replacements(DIFF.files, [found(5, "x", Side.OLD)]) == [""], "the line is gone"
 
 
-def test_what_people_hold_for_no_problem_is_left_out_and_said_to_be() -> None:
+def test_what_people_hold_for_no_problem_is_left_out_and_neither_counted_nor_judged() -> None:
     other = replace(found(90), title="Quite another thing", quote="z")
     review = postable.read(stored(found(4), other))
     assert review is not None
@@ -82,14 +82,14 @@ def test_what_people_hold_for_no_problem_is_left_out_and_said_to_be() -> None:
     left = postable.without(review, [other])
 
     assert [one.finding for one in left.remarks] == [found(4)]
-    assert left.verdict == "So-so."
+    assert left.verdict == "1 problem found: 1 minor."
     assert left.coverage == (
         "Read 1 of 1 file. 1 finding left out: not a problem here, as somebody has said."
     )
     assert postable.without(review, []) == review
 
 
-def test_a_verdict_is_not_posted_where_all_that_it_is_about_is_left_out() -> None:
+def test_where_all_is_left_out_our_words_are_posted_as_the_verdict() -> None:
     review = postable.read(stored(found(4)))
     assert review is not None
 

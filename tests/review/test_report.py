@@ -105,17 +105,13 @@ def test_what_was_found_and_is_not_shown_is_counted_for_the_reader() -> None:
     )
 
 
-def test_a_verdict_is_not_shown_where_all_that_it_is_about_is_left_out() -> None:
-    said = "Nearly there: a small thing is left."
-    left = Review(choose([DOUBT]), [WHOLE], said, no_problems=1)
+def test_where_all_that_was_found_is_left_out_our_words_say_so() -> None:
+    left = Review(Chosen(()), [WHOLE], no_problems=1)
 
-    assert headline(left) == said
-    assert headline(replace(left, chosen=Chosen(()))) == (
+    assert headline(left) == (
         "No problems left: what was found before is fixed or no problem here."
     )
-    assert headline(replace(left, chosen=Chosen(()), prose="One more thing.")) == (
-        "A review in Kimi's own words."
-    )
+    assert headline(replace(left, prose="One more thing.")) == "A review in Kimi's own words."
 
 
 def test_a_title_in_a_sentence_of_ours_neither_pings_nor_draws() -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from kimibot.review import phrases
 from kimibot.review.changes import Anchor, Side
 from kimibot.review.diffs import whole
 from kimibot.review.findings import Finding, State
@@ -71,6 +72,25 @@ def test_an_open_finding_that_is_reported_again_is_shown_once() -> None:
         "May read too far": State.OPEN,
         "Divides by zero": State.NEW,
     }
+
+
+def verdict(code: bytes, *lines: dict[str, object]) -> str:
+    """Which is shown of a review that ends with "V"."""
+    made, heard = plan_of(code), Heard()
+    reading = begin(made, heard)
+    reading.feed("".join(f"{json.dumps(line)}\n" for line in (*lines, {"verdict": "V"})))
+    return close(made, heard, earlier=EARLIER).verdict
+
+
+def test_a_verdict_of_a_second_review_counts_if_it_knows_of_all_that_is_open() -> None:
+    code = b"x = rows[9]\ny = 1\n"
+    fresh = {"path": "a.py", "line": 2, "quote": "y = 1", "title": "Name says little"}
+
+    assert verdict(code, judged(1, "open"), judged(2, "fixed")) == "V"
+    assert verdict(code, judged(1, "fixed"), judged(2, "fixed")) == "V"
+    assert verdict(code, judged(1, "open"), fresh) == "V"
+    assert verdict(code, judged(1, "fixed")) == "1 problem found: 1 minor."
+    assert verdict(b"y = 1\n", judged(1, "open"), judged(2, "fixed")) == phrases.NONE_LEFT
 
 
 def test_the_model_is_told_what_was_found_and_asked_to_judge_it() -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from kimibot.estimating import tokens
-from kimibot.review.changes import Side, Status
+from kimibot.review.changes import Anchor, Side, Status
 from kimibot.review.diffs import parse, whole
-from kimibot.review.findings import Fault
+from kimibot.review.findings import Fault, Finding
 from kimibot.review.prompts import Subject
 from kimibot.review.reading import Heard
 from kimibot.review.said import Severity
@@ -32,6 +32,9 @@ def plan_of(folder: Path, old: Tree, new: Tree, context_tokens: int = 60_000) ->
 def said(path: str, line: int, quote: str, **more: str) -> str:
     found = {"path": path, "line": line, "quote": quote, "severity": "major"}
     return json.dumps(found | {"title": "Off by one", "why": "It was 300."} | more) + "\n"
+
+
+NO_PROBLEM = said("a.py", 2, "z", title="`z` is never used")
 
 
 def answer(made: Plan, *contents: str) -> Heard:
@@ -96,6 +99,35 @@ def test_a_review_without_findings_says_so_in_the_words_of_the_model(tmp_path: P
     heard = answer(made, '{"verdict": "No problems found; the rename is complete."}')
 
     assert close(made, heard).report.startswith("**No problems found; the rename is complete.**")
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [said("a.py", 2, "nowhere"), said("a.py", 1, "y", title="It is off by one"), NO_PROBLEM],
+    ids=["stands nowhere", "said twice", "no problem here"],
+)
+def test_a_verdict_that_speaks_of_more_than_stands_below_gives_way_to_our_count(
+    beside: str, tmp_path: Path
+) -> None:
+    made = plan_of(tmp_path, {"a.py": b"x\nz\n"}, {"a.py": b"y\nz\n"})
+    noted = Finding(Anchor("a.py", Side.NEW, 2), Severity.MAJOR, "Never used", "", "z")
+    heard = Heard(no_problems=[noted])
+    reading = begin(made, heard)
+
+    reading.feed(said("a.py", 1, "y") + beside + '{"verdict": "Two problems are left."}\n')
+
+    closed = close(made, heard)
+    assert closed.verdict == "1 problem found: 1 major."
+    assert closed.report.startswith("**1 problem found: 1 major.**")
+
+
+def test_a_verdict_stands_where_what_it_speaks_of_is_shown_or_counted(tmp_path: Path) -> None:
+    made = plan_of(tmp_path, {"a.py": b"x\nz\n"}, {"a.py": b"y\nz\n"})
+    nit = said("a.py", 2, "z", title="Bad name", severity="nit")
+
+    heard = answer(made, said("a.py", 1, "y"), nit, '{"verdict": "Two problems are left."}')
+
+    assert close(made, heard).report.startswith("**Two problems are left.**")
 
 
 def test_prose_instead_of_findings_is_not_lost(tmp_path: Path) -> None:
