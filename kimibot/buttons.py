@@ -38,6 +38,9 @@ class Asks(Protocol):
     async def answer_to(self, turn_id: str) -> ChatMessage | None:
         """The model's message as it was received, None where none is kept."""
 
+    async def turn_of_part(self, thread: Thread, ts: str) -> str | None:
+        """The turn whose reply has this part."""
+
     async def press(
         self, turn_id: str, press: Press, now: datetime, asker: Asker | None = None
     ) -> int | None:
@@ -122,11 +125,13 @@ class Buttons:
             return
         if not await self._has_ended(turn_id):
             self._tell(owner[0], asker.id, texts.NOT_ANSWERED_YET)
-            return
+        elif not await self._is_queued(turn_id, press, asker):
+            self._tell(owner[0], asker.id, texts.PICKED_ALREADY)
+
+    async def _is_queued(self, turn_id: str, press: Press, asker: Asker) -> bool:
         thread_id = await self._asks.press(turn_id, press, self._now(), asker)
         self._wake_if_queued(thread_id)
-        if thread_id is None:
-            self._tell(owner[0], asker.id, texts.PICKED_ALREADY)
+        return thread_id is not None
 
     async def _has_ended(self, turn_id: str) -> bool:
         """The last edit of a reply shows its buttons, a moment before our rows say that it has
@@ -141,7 +146,7 @@ class Buttons:
         """Queue an ask of a kind about a message, whoever wrote it, in the message's thread."""
         message, asker = shortcut.message, shortcut.asker
         if message is None:
-            self._tell(shortcut.thread, asker.id, texts.NOTHING_TO_ANSWER)
+            await self._ask_about_ours(shortcut, kind)
             return
         accepted = await self._asks.accept(
             message, is_ask=True, kind=kind, asker=asker, now=self._now()
@@ -150,6 +155,17 @@ class Buttons:
             self._tell(shortcut.thread, asker.id, texts.ASKED_ALREADY)
         else:
             self._wake(accepted.thread_id)
+
+    async def _ask_about_ours(self, shortcut: Shortcut, kind: Kind) -> None:
+        """An answer of ours is kept as a whole, whichever part of it was chosen."""
+        thread, asker = shortcut.thread, shortcut.asker
+        turn_id = await self._asks.turn_of_part(thread, shortcut.ts)
+        if turn_id is not None and not await self._has_ended(turn_id):
+            self._tell(thread, asker.id, texts.NOT_WRITTEN_YET)
+        elif turn_id is None or await self._asks.answer_to(turn_id) is None:
+            self._tell(thread, asker.id, texts.NOTHING_TO_ANSWER)
+        elif not await self._is_queued(turn_id, Press(kind), asker):
+            self._tell(thread, asker.id, texts.ASKED_ALREADY)
 
     async def show_reasoning(self, turn_id: str, user: str) -> None:
         """Show the reasoning behind an answer to the one who asked, if the operator allows it."""

@@ -87,6 +87,7 @@ class Recalling:
             attempt.complete_at = looked_at
         if not _has_what_is_continued(claim, remembered):
             raise NothingLeft
+        attempt.instruction = attempt.instruction or _about_ours(claim, remembered)
         return _to_be_read(claim, remembered)
 
     async def _fill_gaps(self, attempt: Attempt, remembered: Sequence[Remembered]) -> bool:
@@ -160,8 +161,23 @@ class Recalling:
 
 def _has_what_is_continued(claim: Claim, remembered: Sequence[Remembered]) -> bool:
     turn = claim.turns[0]
+    if turn.kind is Kind.ABOUT and turn.pressed:
+        return _answer_at(remembered, turn.ts) is not None
     is_there = any(one.speaker is Speaker.US and one.ts <= turn.ts for one in remembered)
     return is_there or turn.kind is not Kind.CONTINUE
+
+
+def _about_ours(claim: Claim, remembered: Sequence[Remembered]) -> str:
+    """What the model is told where an answer of ours is asked about, which it may have to find."""
+    turn = claim.turns[0]
+    tell = {Kind.ABOUT: texts.about_ours, Kind.REVIEW_MESSAGE: texts.review_ours}.get(turn.kind)
+    answer = _answer_at(remembered, turn.ts) if turn.pressed and tell else None
+    return tell(answer.text) if tell and answer else ""
+
+
+def _answer_at(remembered: Sequence[Remembered], ts: str) -> Remembered | None:
+    ours = (one for one in remembered if one.speaker is Speaker.US and one.ts == ts)
+    return next(ours, None)
 
 
 def _to_be_read(claim: Claim, remembered: Sequence[Remembered]) -> list[Remembered]:

@@ -59,6 +59,7 @@ NOTHING_TO_ANSWER = "I can't answer that message. Ask me about it in its thread.
 QUESTION_EDITED = (
     "You have edited your question; my answer is to what it said before. Shall I answer it again?"
 )
+NOT_WRITTEN_YET = "I am still writing that. Choose it again when I am done."
 NOT_ANSWERED_YET = "I am still answering this. Press the button again when I am done."
 IS_FOLLOWED = "The thread has gone on since. Please ask again in a new message."
 CODE_BELOW = "_… {lines} lines in all. The whole of it is below: code {number}._"
@@ -100,6 +101,31 @@ INSTRUCTIONS = {
     ),
 }
 """What the model is told beside the thread for asks of these kinds."""
+
+QUOTED_CHARACTERS = 300
+
+
+def about_ours(answer: str) -> str:
+    """The same where it is asked about an answer of its own, which may not be the last one."""
+    return (
+        "[Somebody wants to know about your answer above that begins with the words below: explain "
+        "what it says to somebody who can't follow it yet, and what should be done about it.]\n\n"
+        f"{_beginning(answer)}"
+    )
+
+
+def review_ours(answer: str) -> str:
+    """The same where its own answer, which has no code, is to be reviewed."""
+    return (
+        "[Somebody wants you to look critically over your answer above that begins with the words "
+        "below: say plainly what in it is wrong, unsafe, unclear or missing, and what would be "
+        f"better. If nothing is, say that.]\n\n{_beginning(answer)}"
+    )
+
+
+def _beginning(answer: str) -> str:
+    return " ".join(answer[:QUOTED_CHARACTERS].split())
+
 
 POST_REVIEW_TITLE = "Post this review?"
 POST_REVIEW_YES = "Post it"

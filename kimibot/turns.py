@@ -25,8 +25,8 @@ class Outcome(StrEnum):
 class Kind(StrEnum):
     """What an ask wants. All but an ordinary one are answered alone, each in a reply of its own.
 
-    Those about a message have that message's ts. Those that are pressed below a reply have the ts
-    of its last part.
+    Those about a message have that message's ts, and those about a whole answer of ours the ts of
+    its first part. Those that are pressed below a reply have the ts of its last part.
     """
 
     ASK = "ask"

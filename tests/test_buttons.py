@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
 from kimibot import texts
 from kimibot.background import Background
 from kimibot.buttons import Buttons
-from kimibot.conversation import Asker, Thread
+from kimibot.conversation import Asker, Shortcut, Thread
 from kimibot.review import phrases
 from kimibot.turns import Kind, Press
 from kimibot.views import Button
@@ -36,6 +38,9 @@ class Rows:
     async def has_ended(self, turn_id: str) -> bool:
         self._looks -= 1
         return self._looks < 0
+
+    async def turn_of_part(self, thread: Thread, ts: str) -> str | None:
+        return "turn" if ts == "2.0" else None
 
     async def press(
         self, turn_id: str, press: Press, now: datetime, asker: Asker | None = None
@@ -179,3 +184,39 @@ async def test_nothing_is_picked_of_a_reply_that_is_still_being_written() -> Non
     seen = await picked(rows, "turn:2")
 
     assert (rows.pressed, seen.told) == ([], [("U2", texts.NOT_ANSWERED_YET)])
+
+
+async def chosen(rows: Rows, *times: str) -> Seen:
+    seen, background = Seen(), Background()
+    buttons = buttons_of(rows, seen, background)
+    for ts in times:
+        shortcut = Shortcut(Asker("U2", "T2"), THREAD, ts, None)
+        await buttons.ask_about(shortcut, kind=Kind.REVIEW_MESSAGE)
+    await background.close(1.0)
+    return seen
+
+
+@in_virtual_time
+async def test_who_chooses_our_answer_in_its_menu_is_its_asker_and_the_next_one_is_told() -> None:
+    rows = Rows(looks=0)
+
+    seen = await chosen(rows, "2.0", "2.0")
+
+    assert rows.pressed == [Press(Kind.REVIEW_MESSAGE)] * 2
+    assert rows.askers == [Asker("U2", "T2")] * 2
+    assert (seen.woken, seen.told) == ([7], [("U2", texts.ASKED_ALREADY)])
+
+
+@in_virtual_time
+@pytest.mark.parametrize(
+    ("rows", "ts", "text"),
+    [
+        (Rows(looks=0), "3.0", texts.NOTHING_TO_ANSWER),
+        (Rows(looks=0, is_gone=True), "2.0", texts.NOTHING_TO_ANSWER),
+        (Rows(looks=1_000), "2.0", texts.NOT_WRITTEN_YET),
+    ],
+)
+async def test_what_is_no_answer_of_ours_is_not_asked_about(rows: Rows, ts: str, text: str) -> None:
+    seen = await chosen(rows, ts)
+
+    assert (rows.pressed, seen.told) == ([], [("U2", text)])

@@ -12,7 +12,7 @@ from kimibot import history, texts
 from kimibot.answers import Answer, Usage
 from kimibot.asking import Asking
 from kimibot.attempt import Attempt
-from kimibot.conversation import Remembered
+from kimibot.conversation import Remembered, Speaker
 from kimibot.errors import ContextTooLong, NoText, RequestRefused
 from kimibot.history import MOST_BYTES
 from kimibot.recalling import Recalling
@@ -109,7 +109,7 @@ class Reviewing:
         """What the review before has found counts if it is asked for again."""
         thread_id = attempt.claim.thread_id
         no_problems = read_findings(await self._kept.no_problems(thread_id))
-        if not asks_again(words_of(ask)):
+        if ask.speaker is Speaker.US or not asks_again(words_of(ask)):
             return Known(no_problems=no_problems)
         earlier = read_kept(await self._kept.last_review(thread_id) or {})
         return Known(without(earlier, no_problems), no_problems)
@@ -153,6 +153,9 @@ class Reviewing:
         """The ask goes into the thread's history with what is reviewed, so that it is known there
         when somebody asks on."""
         ask = _ask(attempt, remembered)
+        if ask.speaker is Speaker.US:  # it stands there already, as our answer
+            attempt.reading = await self._recalling.read(attempt, remembered, self._budget_tokens)
+            return
         share = round(self._budget_tokens * REMEMBERED_SHARE)
         short = await asyncio.to_thread(_plan, work.material, share)
         names = await self._askers.names(history.named_in([replace(ask, sent=None)]))

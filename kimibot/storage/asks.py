@@ -118,6 +118,12 @@ async def thread_facts(
     )
 
 
+async def thread_id(connection: AsyncConnection, thread: Thread) -> int | None:
+    """None for a thread that is not ours."""
+    found: int | None = (await connection.execute(_FIND_THREAD, _key(thread))).scalar()
+    return found
+
+
 async def accept(
     connection: AsyncConnection,
     message: Message,
@@ -205,8 +211,7 @@ def _app_turns(ours_in_thread: Sequence[Any], before_ts: str) -> dict[str, Any]:
 
 
 async def _thread_id(connection: AsyncConnection, thread: Thread, *, open_it: bool) -> int | None:
-    key = _key(thread)
-    found: int | None = (await connection.execute(_FIND_THREAD, key)).scalar()
+    key, found = _key(thread), await thread_id(connection, thread)
     if found is not None or not open_it:
         return found
     added = await connection.execute(_ADD_THREAD[connection.dialect.name], key)

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kimibot.conversation import Asker, Speaker
 from kimibot.storage.tables import QUEUED, is_open, messages, turns, unless_there
-from kimibot.turns import Kind, Outcome, Press
+from kimibot.turns import CHOSEN, Kind, Outcome, Press
 
 _PRESSED_BELOW = select(
     turns.c.thread_id,
@@ -71,7 +71,7 @@ async def add(
     now: datetime,
     new_id: Callable[[], str],
 ) -> int | None:
-    """The thread, if a turn was queued for a press below the reply of `turn_id`.
+    """The thread, if a turn was queued for a press below the reply of `turn_id`, or about it.
 
     None where that has not ended or has no reply, where its answer was forgotten or deleted, and
     where the same was pressed before. That counts for all, unless it got no answer: then it may
@@ -90,8 +90,15 @@ async def add(
 
 async def _make_way(connection: AsyncConnection, above: Any, press: Press, asker: Asker) -> None:
     """What was refused to one person, or has failed or was stopped, is not so for all."""
-    place = {"in_team": above.team, "in_channel": above.channel, "part_ts": above.reply_ts[-1]}
+    part_ts = _ts_of(above, press)
+    place = {"in_team": above.team, "in_channel": above.channel, "part_ts": part_ts}
     await connection.execute(_GIVE_WAY, place | {"key": press.key, "new_asker": asker.id})
+
+
+def _ts_of(above: Any, press: Press) -> str:
+    """What is about the answer has the ts of its row; what goes on below it, that of its end."""
+    ts: str = above.reply_ts[0 if press.kind in CHOSEN else -1]
+    return ts
 
 
 def _turn_row(
@@ -102,7 +109,7 @@ def _turn_row(
         "thread_id": above.thread_id,
         "team": above.team,
         "channel": above.channel,
-        "ts": above.reply_ts[-1],
+        "ts": _ts_of(above, press),
         "asker": asker.id,
         "asker_team": asker.team,
         "event_id": "",

@@ -73,10 +73,11 @@ def test_files_are_reviewed_like_what_is_pasted() -> None:
     assert [one.path for one in source.code.files] == ["a.py"]
 
 
-def test_what_we_have_said_ourselves_is_not_reviewed() -> None:
+def test_what_we_have_said_ourselves_is_reviewed_only_where_it_is_asked_about() -> None:
     ours = said(1, CODE, speaker=Speaker.US)
 
     assert find_source([ours, said(2, "review")], "2.0", API, {}) is None
+    assert lines(find(ours, said(2, PULL), ask=1)) == ["def f():", "    return 1"]
 
 
 def test_an_address_elsewhere_is_known_as_one() -> None:

@@ -30,7 +30,7 @@ def test_the_message_is_read_whoever_wrote_it() -> None:
     by_app = read_shortcut(chosen(said(user="U_CI", bot_id="B_CI")), US)
 
     assert by_person == Shortcut(
-        Asker("U_ANA", "T1"), THREAD, Message(THREAD, TS, Speaker.PERSON, "U_BO", "It is red.")
+        Asker("U_ANA", "T1"), THREAD, TS, Message(THREAD, TS, Speaker.PERSON, "U_BO", "It is red.")
     )
     assert by_app is not None
     assert by_app.message is not None
@@ -50,8 +50,8 @@ def test_a_message_without_a_thread_is_the_root_of_its_own() -> None:
 @pytest.mark.parametrize(
     "message", [said(user="U_BOT", bot_id="B_BOT"), said(subtype="channel_join", user="U_BO")]
 )
-def test_of_what_is_ours_or_was_said_by_nobody_only_the_thread_is_known(message: Any) -> None:
-    assert read_shortcut(chosen(message), US) == Shortcut(Asker("U_ANA", "T1"), THREAD, None)
+def test_of_what_is_ours_or_was_said_by_nobody_only_the_place_is_known(message: Any) -> None:
+    assert read_shortcut(chosen(message), US) == Shortcut(Asker("U_ANA", "T1"), THREAD, TS, None)
 
 
 JSON = st.recursive(

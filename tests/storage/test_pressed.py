@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from kimibot.answers import Answer
-from kimibot.conversation import Asker, Deletion
+from kimibot.conversation import Asker, Deletion, Thread
 from kimibot.storage import Database, Store
 from kimibot.storage.edit_store import EditStore
 from kimibot.storage.stop_store import StopStore
@@ -106,6 +106,27 @@ async def test_each_press_below_one_reply_has_a_turn_of_its_own_and_no_second(
         "patch:2",
     ]
     assert {turn.ts for turn in claim.turns} == {ts(2)}
+
+
+async def test_what_is_asked_about_an_answer_has_the_time_of_its_row(store: Store) -> None:
+    accepted = await ask(store, 1)
+    assert accepted.turn_id is not None
+    claim = await claimed(store, accepted.thread_id)
+    await keep(store, claim, replace(answered(2, "One, two"), reply_ts=(ts(2), ts(3))))
+
+    parts = [await store.turn_of_part(THREAD, ts(number)) for number in (2, 3, 4)]
+    await store.press(accepted.turn_id, Press(Kind.REVIEW_MESSAGE), NOW, Asker("U9", "T2"))
+
+    [turn] = (await claimed(store, accepted.thread_id)).turns
+    assert parts == [accepted.turn_id, accepted.turn_id, None]
+    assert (turn.kind, turn.asker, turn.ts) == (Kind.REVIEW_MESSAGE, "U9", ts(2))
+    assert ts(2) in [one.ts for one in await store.recall(accepted.thread_id)]
+
+
+async def test_nobody_asks_about_the_parts_of_a_thread_that_is_not_ours(store: Store) -> None:
+    await cut_off(store)
+
+    assert await store.turn_of_part(Thread("T1", "C2", ts(1)), ts(2)) is None
 
 
 async def test_presses_below_one_reply_are_answered_in_their_order(store: Store) -> None:

@@ -11,6 +11,16 @@ from kimibot.turns import Kind
 from tests.whole_way.scene import DEV, Fields, Scene, body, button, note, open_scene
 
 
+async def told(s: Scene, count: int) -> list[str]:
+    """What bo was told, once that are so many."""
+
+    async def look() -> list[Fields] | None:
+        found = await s.slack.ephemerals("bo")
+        return found if len(found) == count else None
+
+    return [whisper["text"] for whisper in await s.slack.until(look, 5.0)]
+
+
 async def cut_answer(s: Scene) -> tuple[str, str]:
     """An ask whose answer reaches its length limit: the ts of ask and reply."""
     s.kimi.play("One, two, ", finish_reason="length")
@@ -113,21 +123,51 @@ async def test_a_message_of_another_app_is_asked_about_by_its_menu(tmp_path: Pat
         assert (asker, kind) == ("U0BO00001", "about")
 
 
-async def test_a_message_is_asked_about_once_and_our_own_never(tmp_path: Path) -> None:
+async def test_a_message_is_asked_about_once(tmp_path: Path) -> None:
     async with open_scene(tmp_path) as s:
         root = await s.ask("@kimibot hello")
         [reply] = await s.outcome(root)
+        for _ in range(2):
+            assert await s.slack.shortcut("bo", DEV, reply["ts"], "ask_about")
+        await s.outcome(root, count=2)
 
         assert await s.slack.shortcut("bo", DEV, root, "ask_about")
+
+        assert await told(s, 2) == [texts.ASKED_ALREADY] * 2
+        assert len(s.kimi.requests) == 2
+
+
+async def test_an_answer_of_ours_is_asked_about_by_its_menu_also_after_others(
+    tmp_path: Path,
+) -> None:
+    async with open_scene(tmp_path) as s:
+        s.kimi.play("A semaphore counts.")
+        root = await s.ask("@kimibot what is a semaphore?")
+        [first] = await s.outcome(root)
+        s.kimi.play("A mutex is owned.")
+        await s.ask("@kimibot and a mutex?", thread=root)
+        await s.outcome(root, count=2)
+
+        s.kimi.play("It counts how many may enter.")
+        assert await s.slack.shortcut("bo", DEV, first["ts"], "ask_about")
+
+        [*_, explained] = await s.outcome(root, count=3)
+        assert body(explained) == "It counts how many may enter."
+        last = s.kimi.requests[-1].body["messages"][-1]
+        assert last == {"role": "user", "content": texts.about_ours("A semaphore counts.")}
+        [asker] = await s.rows("SELECT asker FROM turns WHERE kind = 'about'")
+        assert asker == ("U0BO00001",)
+
+
+async def test_what_is_ours_and_no_answer_is_not_asked_about(tmp_path: Path) -> None:
+    async with open_scene(tmp_path) as s:
+        root = await s.ask("@kimibot help")
+        [reply] = await s.outcome(root)
+
         assert await s.slack.shortcut("bo", DEV, reply["ts"], "ask_about")
 
-        async def two() -> bool:
-            return len(await s.slack.ephemerals("bo")) == 2
-
-        await s.slack.until(two, 5.0)
-        told = [whisper["text"] for whisper in await s.slack.ephemerals("bo")]
-        assert told == [texts.ASKED_ALREADY, texts.NOTHING_TO_ANSWER]
-        assert len(s.kimi.requests) == 1
+        assert await told(s, 1) == [texts.NOTHING_TO_ANSWER]
+        assert s.kimi.requests == []
 
 
 async def test_where_the_bot_is_no_member_the_asker_hears_how_to_invite_it(tmp_path: Path) -> None:

@@ -259,6 +259,42 @@ async def test_anybodys_code_is_reviewed_by_the_menu_of_its_message(tmp_path: Pa
         assert await s.rows("SELECT kind, asker FROM turns") == [("review_message", "U0ANA0001")]
 
 
+async def test_code_that_kimi_wrote_is_reviewed_by_the_menu_of_its_answer(tmp_path: Path) -> None:
+    async with open_scene(tmp_path) as s:
+        s.kimi.play(f"Take this again and again:\n{CODE}")
+        root = await s.ask("@kimibot write me `last`")
+        [answer] = await s.outcome(root)
+        s.kimi.play(finding(), VERDICT)
+        assert await s.slack.shortcut("bo", DEV, answer["ts"], "review")
+        [_, review] = await s.outcome(root, count=2)
+        s.kimi.play("Off by one.")
+        await s.ask("@kimibot why?", thread=root)
+        await s.outcome(root, count=3)
+
+        assert "`snippet:2`" in body(review)
+        said = s.kimi.requests[-1].body["messages"]
+        assert [one["role"] for one in said[1:5]] == ["user", "assistant", "user", "assistant"]
+        assert (said[2]["content"].endswith(CODE), "`snippet:2`" in said[4]["content"]) == (
+            True,
+            True,
+        )
+
+
+async def test_an_answer_without_code_is_looked_over_by_kimi(tmp_path: Path) -> None:
+    async with open_scene(tmp_path) as s:
+        plan = "First we stop the old database, and only then we copy it to the new one. " * 4
+        s.kimi.play(plan)
+        root = await s.ask("@kimibot how do we move the database?")
+        [answer] = await s.outcome(root)
+        s.kimi.play("That stops everything for hours.")
+        assert await s.slack.shortcut("bo", DEV, answer["ts"], "review")
+        [_, review] = await s.outcome(root, count=2)
+
+        assert body(review) == "That stops everything for hours."
+        last = s.kimi.requests[-1].body["messages"][-1]
+        assert last == {"role": "user", "content": texts.review_ours(plan)}
+
+
 async def test_a_second_round_says_what_is_fixed_still_open_and_new(tmp_path: Path) -> None:
     async with reviewed_scene(tmp_path) as (s, github):
         pull = github.repositories["acme/shop"].pulls[7]
