@@ -38,7 +38,7 @@ from kimibot.reply.live_reply import LiveReply
 from kimibot.reply.parts import Posted, Sure
 from kimibot.reviewing.discussing import Discussing, Reviews
 from kimibot.reviewing.gathering import NoCode, NothingToReview, Submissions
-from kimibot.reviewing.posting import Posting
+from kimibot.reviewing.posting import Posting, may_have_posted
 from kimibot.reviewing.story import Askers, Kept, Reviewing, cut_short
 from kimibot.stop_signal import StopRequested, StopSignal
 from kimibot.turns import (
@@ -255,8 +255,12 @@ class Answering:
 
     async def _take_up(self, attempt: Attempt, reply: LiveReply) -> None:
         """Unless it was over before it began: stopped, failed too often, or asked too long ago."""
-        if attempt.turn.stop is not None:
-            await self._closing.stop(attempt, reply, attempt.turn.stop)
+        stop = attempt.turn.stop
+        if stop is not None and may_have_posted(attempt.turn):
+            attempt.signal.request(stop)
+            await self._posting.post(attempt, reply)
+        elif stop is not None:
+            await self._closing.stop(attempt, reply, stop)
         elif has_failed_too_often(attempt.turn):
             await self._closing.give_up(attempt, reply)
         elif self._closing.is_too_old(attempt.turn):

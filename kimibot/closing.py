@@ -25,7 +25,8 @@ from kimibot.errors import (
 )
 from kimibot.handles import continue_button
 from kimibot.reply.live_reply import LiveReply
-from kimibot.turns import Stop, StopCause, Turn
+from kimibot.review import phrases
+from kimibot.turns import Kind, Stop, StopCause, Turn
 from kimibot.views import Button
 
 log = logging.getLogger(__name__)
@@ -68,6 +69,8 @@ class Closing:
             await self._take_back(attempt, reply)
         else:
             note = texts.stopped(await self._name(stop.by))
+            if attempt.turn.kind is Kind.POST:
+                note = f"{note} {phrases.NOTHING_POSTED}"
             await reply.finish(attempt.text_to_keep, note, *_go_on(attempt))
 
     async def _take_back(self, attempt: Attempt, reply: LiveReply) -> None:

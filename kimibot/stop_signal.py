@@ -36,6 +36,11 @@ class StopSignal:
         is_edit = wanted.stop.cause is StopCause.ASK_EDITED
         return wanted.turn_id == self.turn_id or (is_edit and wanted.turn_id in self._merged)
 
+    @property
+    def requested(self) -> Stop | None:
+        """The first request, None while there is none."""
+        return self._stop
+
     def request(self, stop: Stop) -> None:
         """What `unless_requested` runs is ended now, or as soon as it would begin."""
         self._stop = self._stop or stop

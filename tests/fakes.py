@@ -174,20 +174,30 @@ class Submissions:
 
 @dataclass
 class PullRequests:
-    """Where reviews are posted, or why one is not."""
+    """Where reviews are posted, or why one is not. `on_look` is called before one is looked for,
+    and `on_sent` while it is on its way."""
 
     fault: GitHubError | NotPosted | None = None
+    is_there: bool = False
+    looks: int = 0
+    on_look: Callable[[], None] = lambda: None
+    on_sent: Callable[[], None] = lambda: None
     posted: list[tuple[postable.Postable, bool]] = field(default_factory=list)
 
     async def post(
         self, review: postable.Postable, *, is_guest: bool, sure: Callable[[], Awaitable[None]]
     ) -> postable.Posted:
+        self.looks += 1
+        self.on_look()
         if self.fault is not None:
             raise self.fault
-        await sure()
-        self.posted.append((review, is_guest))
+        if not self.is_there:
+            await sure()
+            self.on_sent()
+            self.posted.append((review, is_guest))
         url = "https://github.com/acme/shop/pull/7#pullrequestreview-1"
-        return postable.Posted(review.full_name, review.number, url, at_lines=1)
+        is_new = not self.is_there
+        return postable.Posted(review.full_name, review.number, url, is_new=is_new, at_lines=1)
 
 
 @dataclass(frozen=True)

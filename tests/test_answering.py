@@ -261,6 +261,7 @@ class Stage:
         self.orders = Orders()
         self.policy: Policy = parts.get("policy") or Policy()
         self.files = Files()
+        self.pulls: PullRequests = parts.get("pulls") or PullRequests()
         self.now = AT
         self.signal = StopSignal(TURN.id)
 
@@ -275,7 +276,7 @@ class Stage:
             daily_tokens=self.daily_tokens,
             admission=Admission(self.policy, self.workspace),
             own_words=OwnWords(self.orders, "I can help."),
-            posting=Posting(PullRequests(), self.memory, self.workspace),
+            posting=Posting(self.pulls, self.memory, self.workspace),
             system_prompt="Be kind.",
             limits=Limits(2000, max_ask_age_seconds=1800, daily=self.daily_limits),
             shows_reasoning=self.shows_reasoning,

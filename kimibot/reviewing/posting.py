@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from kimibot import failures
@@ -15,6 +16,8 @@ from kimibot.review import phrases, postable
 from kimibot.review.postable import Postable, Posted
 from kimibot.review.rounds import read_findings
 from kimibot.reviewing.gathering import Guests
+from kimibot.stop_signal import StopRequested
+from kimibot.turns import Kind, Turn
 
 log = logging.getLogger(__name__)
 
@@ -49,28 +52,31 @@ class Posting:
         self._guests = guests
 
     async def post(self, attempt: Attempt, reply: LiveReply) -> None:
-        """Post the review above the press, or say why not. Raises SlackError and StorageError.
+        """Post the review above the press, or say why not.
 
-        It is not stopped on the way: half a review can't be taken back.
+        It is stopped only before it is sent, as a review can't be taken back: who wanted that is
+        told that it was too late. Raises StopRequested, after which nothing is there, SlackError
+        and StorageError.
         """
         attempt.earlier = None
         reply.wait_as(phrases.under_way(phrases.POSTING))
         try:
-            text = await self._post(attempt)
+            told = await self._post(attempt)
         except (GitHubError, NotPosted) as error:
             await _explain(attempt, reply, error)
             return
         attempt.tell()
-        await reply.finish(text)
+        await reply.finish(*told)
 
-    async def _post(self, attempt: Attempt) -> str:
-        """What is to be said of it then. Raises GitHubError and NotPosted."""
+    async def _post(self, attempt: Attempt) -> tuple[str, str]:
+        """What is to be said of it then, and below that. Raises as `post`, and GitHubError and
+        NotPosted."""
         review, turn = await self._review(attempt), attempt.turn
         if review is None:
-            return phrases.GONE
+            return phrases.GONE, ""
         is_guest = await self._guests.is_external(turn.asker, turn.asker_team)
-        posted = await self._pulls.post(review, is_guest=is_guest, sure=attempt.lease.sure)
-        return _told(posted, is_retried=turn.attempt > 1)
+        sure = partial(_sure, attempt)
+        return _told(attempt, await self._pulls.post(review, is_guest=is_guest, sure=sure))
 
     async def _review(self, attempt: Attempt) -> Postable | None:
         """As it is to be posted, None where it was not kept."""
@@ -91,9 +97,22 @@ async def _explain(attempt: Attempt, reply: LiveReply, error: GitHubError | NotP
     await reply.finish("", note.text, *([try_again(attempt.turn)] if note.can_retry else []))
 
 
-def _told(posted: Posted, *, is_retried: bool) -> str:
+def may_have_posted(turn: Turn) -> bool:
+    """Whether an attempt before this one may have put a review there, whatever is wanted now."""
+    return turn.kind is Kind.POST and turn.attempt > 1
+
+
+async def _sure(attempt: Attempt) -> None:
+    """The last moment at which nothing has been sent."""
+    await attempt.lease.sure()
+    if attempt.signal.requested is not None:
+        raise StopRequested(attempt.signal.requested)
+
+
+def _told(attempt: Attempt, posted: Posted) -> tuple[str, str]:
     """What an earlier attempt has put there was put there by this very press."""
     link = f"[{posted.full_name}#{posted.number}]({posted.url})"
-    if not posted.is_new and not is_retried:
-        return phrases.posted_already(link)
-    return phrases.posted(link, at_lines=posted.at_lines, in_text=posted.in_text)
+    if not posted.is_new and not may_have_posted(attempt.turn):
+        return phrases.posted_already(link), ""
+    text = phrases.posted(link, at_lines=posted.at_lines, in_text=posted.in_text)
+    return text, phrases.STOPPED_TOO_LATE if attempt.signal.requested else ""
