@@ -25,7 +25,6 @@ from kimibot.errors import (
 )
 from kimibot.handles import continue_button
 from kimibot.reply.live_reply import LiveReply
-from kimibot.review import phrases
 from kimibot.turns import Kind, Stop, StopCause, Turn
 from kimibot.views import Button
 
@@ -70,7 +69,7 @@ class Closing:
         else:
             note = texts.stopped(await self._name(stop.by))
             if attempt.turn.kind is Kind.POST:
-                note = f"{note} {phrases.NOTHING_POSTED}"
+                note = f"{note} {texts.NOTHING_POSTED}"
             await reply.finish(attempt.text_to_keep, note, *_go_on(attempt))
 
     async def _take_back(self, attempt: Attempt, reply: LiveReply) -> None:

@@ -130,6 +130,7 @@ def _beginning(answer: str) -> str:
 POST_REVIEW_TITLE = "Post this review?"
 POST_REVIEW_YES = "Post it"
 POST_REVIEW_NO = "Not now"
+NOTHING_POSTED = "Nothing was posted."
 
 
 def post_review(full_name: str, number: int) -> str:

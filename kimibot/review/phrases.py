@@ -40,7 +40,6 @@ READING = "Reading {files}…"
 READING_PART = "Reading part {part} of {of}: {files}…"
 LOOKING = "Looking around in the repository…"
 POSTING = "Posting to the pull request…"
-NOTHING_POSTED = "Nothing was posted."
 STOPPED_TOO_LATE = "That was on its way when somebody stopped it."
 
 GONE = "I have not kept the review that this is about. Ask me to review it again."

@@ -65,7 +65,7 @@ async def test_a_stop_before_it_was_sent_keeps_it_from_being_sent_and_says_so() 
 
     assert pulls.posted == []
     assert stage.channel.bodies() == [""]
-    assert stage.note == f"Stopped by Ana. {phrases.NOTHING_POSTED}"
+    assert stage.note == f"Stopped by Ana. {texts.NOTHING_POSTED}"
     assert (stage.buttons, ending.outcome) == ([texts.TRY_AGAIN], Outcome.STOPPED)
 
 
@@ -90,7 +90,7 @@ async def test_a_stop_before_the_turn_ran_asks_github_for_nothing() -> None:
     await post(stage, replace(PRESSED, stop=BY_ANA))
 
     assert (pulls.looks, pulls.posted) == (0, [])
-    assert stage.note == f"Stopped by Ana. {phrases.NOTHING_POSTED}"
+    assert stage.note == f"Stopped by Ana. {texts.NOTHING_POSTED}"
 
 
 @in_virtual_time
@@ -111,7 +111,7 @@ async def test_what_was_stopped_after_a_crash_is_not_posted_if_it_was_not_before
     await post(stage, replace(PRESSED, stop=BY_ANA, attempt=2))
 
     assert (pulls.looks, pulls.posted) == (1, [])
-    assert stage.note == f"Stopped by Ana. {phrases.NOTHING_POSTED}"
+    assert stage.note == f"Stopped by Ana. {texts.NOTHING_POSTED}"
 
 
 @in_virtual_time
