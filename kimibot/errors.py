@@ -270,7 +270,8 @@ class Unposted(StrEnum):
     """Why a review was not put on its pull request."""
 
     MOVED = "the pull request has newer commits"
-    CLOSED = "the pull request is not open any more"
+    CLOSED = "the pull request is not open"
+    MERGED = "the pull request is merged"
     LOCKED = "its conversation is locked"
     PENDING = "a review of ours was begun there and never sent"
     REFUSED = "GitHub does not take it in any form"

@@ -177,8 +177,13 @@ _NOT_POSTED: dict[Unposted, Note] = {
         can_retry=False,
     ),
     Unposted.CLOSED: Note(
-        f"The pull request is not open any more, {_NOTHING}. If it is opened again, try again.",
+        f"The pull request is not open, {_NOTHING}. Once it is open again, try again.",
         can_retry=True,
+    ),
+    Unposted.MERGED: Note(
+        f"The pull request is merged, {_NOTHING}. Mend what I found in a new one, and ask me to "
+        "review it again there.",
+        can_retry=False,
     ),
     Unposted.LOCKED: Note(
         f"The conversation of the pull request is locked, {_NOTHING}. "

@@ -93,9 +93,9 @@ class GitHub:
 
     def may_post(self, change: Change, *, is_guest: bool) -> bool:
         """Whether a review of the change may be posted to it for this person: it is a pull request
-        as a whole, and open."""
-        is_open = change.number is not None and change.is_open
-        return is_open and self._access.may_post(change.full_name, is_guest=is_guest)
+        as a whole, which may be opened again where it is closed."""
+        is_pull = change.number is not None and not change.is_merged
+        return is_pull and self._access.may_post(change.full_name, is_guest=is_guest)
 
     async def change(self, address: Address, *, is_guest: bool = False) -> Change:
         """The change at an address, pinned to its commits as they are now.

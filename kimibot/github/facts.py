@@ -32,7 +32,7 @@ class Change:
     description: str = ""
     number: int | None = None
     state: str = ""
-    is_open: bool = False
+    is_merged: bool = False
     file_count: int = 0
     with_token: bool = False
 
@@ -180,7 +180,7 @@ def pull_change(
         description=pull.body or "",
         number=number,
         state=pull.state_word,
-        is_open=pull.state == "open",
+        is_merged=pull.merged,
         file_count=pull.changed_files,
         with_token=with_token,
     )

@@ -112,6 +112,8 @@ class Posting:
         pull = await self._pull(place)
         name = pull.base.repo.full_name if pull.base.repo else place.full_name
         self._check_access(name, is_guest)
+        if pull.merged:
+            raise NotPosted(Unposted.MERGED)
         if pull.head.sha != place.review.head_sha:
             raise NotPosted(Unposted.MOVED)
         if pull.state != "open":

@@ -419,15 +419,30 @@ async def test_other_refusals_are_what_they_are_and_end_it(
     assert posts(local) == 1
 
 
-async def test_a_closed_pull_request_is_left_alone(local: LocalGitHub, opened: Opener) -> None:
+@pytest.mark.parametrize(("is_merged", "why"), [(False, Unposted.CLOSED), (True, Unposted.MERGED)])
+async def test_a_closed_pull_request_is_left_alone(
+    is_merged: bool, why: Unposted, local: LocalGitHub, opened: Opener
+) -> None:
     async with opened() as github:
         review = await reviewed(github, "added")
-        pull_of(local).state = "closed"
+        pull_of(local).state, pull_of(local).is_merged = "closed", is_merged
         with pytest.raises(NotPosted) as raised:
             await github.posting.post(review, is_guest=False, sure=at_once)
 
-    assert raised.value.why is Unposted.CLOSED
+    assert raised.value.why is why
     assert posts(local) == 0
+
+
+async def test_what_was_reviewed_while_it_was_closed_is_posted_once_it_is_open_again(
+    local: LocalGitHub, opened: Opener
+) -> None:
+    pull_of(local).state = "closed"
+    async with opened() as github:
+        review = await reviewed(github, "added")
+        pull_of(local).state = "open"
+        posted = await github.posting.post(review, is_guest=False, sure=at_once)
+
+    assert posted.is_new
 
 
 async def test_a_repository_that_has_moved_gets_it_under_its_new_name(
@@ -511,24 +526,24 @@ async def test_nothing_is_posted_for_guests_and_where_it_is_not_switched_on(
 
 
 @pytest.mark.parametrize(
-    ("address", "switched", "state"),
+    ("address", "switched", "is_merged"),
     [
-        (PULL, {"token": ""}, "open"),
-        (PULL, {"patterns": ()}, "open"),
-        (PULL, {}, "closed"),
-        (Address("acme", "shop", None, (LocalPull(OLD, NEW).head_sha,)), {}, "open"),
-        (Address("acme", "shop", 7, (LocalPull(OLD, NEW).head_sha,)), {}, "open"),
+        (PULL, {"token": ""}, False),
+        (PULL, {"patterns": ()}, False),
+        (PULL, {}, True),
+        (Address("acme", "shop", None, (LocalPull(OLD, NEW).head_sha,)), {}, False),
+        (Address("acme", "shop", 7, (LocalPull(OLD, NEW).head_sha,)), {}, False),
     ],
-    ids=["no token", "no repositories", "closed", "a commit", "a commit of it"],
+    ids=["no token", "no repositories", "merged", "a commit", "a commit of it"],
 )
-async def test_only_an_open_pull_request_as_a_whole_can_get_one(
+async def test_only_a_pull_request_as_a_whole_that_is_not_merged_can_get_one(
     address: Address,
     switched: dict[str, str],
-    state: str,
+    is_merged: bool,
     local: LocalGitHub,
     opened: Opener,
 ) -> None:
-    pull_of(local).state = state
+    pull_of(local).is_merged = is_merged
     async with opened(**switched) as github:
         material = await Submissions(github).read(address, "", is_guest=False)
 

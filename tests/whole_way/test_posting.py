@@ -214,7 +214,24 @@ async def test_without_leave_there_is_nothing_to_press(
         assert list(handles(review)) == [texts.SUGGEST_PATCH, texts.EXPLAIN, texts.NOT_A_PROBLEM]
 
 
-async def test_neither_guests_nor_closed_pull_requests_nor_pasted_code_can_be_posted(
+async def test_a_review_of_a_closed_pull_request_is_posted_once_that_is_open_again(
+    tmp_path: Path,
+) -> None:
+    async with posting_scene(tmp_path) as (s, github):
+        pull_of(github).state = "closed"
+        root, review = await reviewed(s, github)
+        await s.slack.click("ana", DEV, review["ts"], texts.POST_REVIEW)
+        [_, told] = await s.outcome(root, count=2)
+        assert note(told) == failures.not_posted(NotPosted(Unposted.CLOSED)).text
+        assert posts(github) == 0
+
+        pull_of(github).state = "open"
+        await s.slack.click("ana", DEV, told["ts"], texts.TRY_AGAIN)
+        await s.reply(root, lambda r: body(r[-1]).startswith("Posted to"))
+        assert len(pull_of(github).reviews) == 1
+
+
+async def test_neither_guests_nor_merged_pull_requests_nor_pasted_code_can_be_posted(
     tmp_path: Path,
 ) -> None:
     async with posting_scene(tmp_path, KIMIBOT_EXTERNAL_PEOPLE="on") as (s, github):
@@ -225,14 +242,14 @@ async def test_neither_guests_nor_closed_pull_requests_nor_pasted_code_can_be_po
         [guests] = await s.reply(
             root, lambda r: texts.SUGGEST_PATCH in handles(r[0]), channel="#general"
         )
-        pull_of(github).state = "closed"
-        closed = await s.ask(f"@kimibot review {url}")
-        [of_closed] = await s.outcome(closed)
+        pull_of(github).state, pull_of(github).is_merged = "closed", True
+        merged = await s.ask(f"@kimibot review {url}")
+        [of_merged] = await s.outcome(merged)
         diff = pull_of(github).diff().decode()
         pasted = await s.ask(f"@kimibot review\n```\n{diff}```")
         [of_pasted] = await s.outcome(pasted)
 
-        for reply in (guests, of_closed, of_pasted):
+        for reply in (guests, of_merged, of_pasted):
             assert list(handles(reply)) == [texts.SUGGEST_PATCH, texts.EXPLAIN, texts.NOT_A_PROBLEM]
 
 
