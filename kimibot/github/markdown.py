@@ -15,13 +15,16 @@ from dataclasses import dataclass
 from kimibot.fencing import fence_mark
 
 _BREAK = "\u200b"
+_START = r"(?<![^\W_])"
+"""Of a word: a `_` before it may be a mark of emphasis, which is no sign of the text."""
+
 _ACTIVE = re.compile(
     r"@(?=\w)"  # people and teams get a mail
-    r"|#(?=\d)|\bGH-(?=\d)"  # issues are linked, and closed after some words
+    rf"|#(?=\d)|{_START}GH\\?-(?=\d)"  # issues are linked, and closed after some words
     r"|&(?=#?\w+;)"  # what stands for another sign is read before the rest
     r"|<(?=[A-Za-z/!?])"  # HTML: pictures, comments, folded text
     r"|!(?=\[)|\](?=[(\[:])"  # pictures and links
-    r"|:(?=//)|\bwww(?=\.)|\bmailto:"  # addresses
+    rf"|:(?=//)|{_START}www(?=\\?\.)|{_START}(?:mailto|xmpp):"  # addresses
     r"|^(?=[ \t]*/\w)"  # orders to other bots
     r"|`(?=``)|~(?=~~)",  # blocks of code in quotes and lists, which only look like text to us
     re.IGNORECASE | re.MULTILINE,
