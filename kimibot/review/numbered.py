@@ -17,7 +17,12 @@ CUT = "[line cut]"
 def show_file(file: FileDiff) -> str:
     """A heading and the hunks of a file, as far as they are in it."""
     hunks = [show_hunk(hunk, has_signs=file.status is not Status.WHOLE) for hunk in file.hunks]
-    return "\n".join([f"FILE {file.path} ({change(file)})", *hunks])
+    return "\n".join([f"FILE {name_of(file.path)} ({change(file)})", *hunks])
+
+
+def name_of(path: str) -> str:
+    """A path as the model reads it: whatever is in it, it is one line and reads as it is."""
+    return "".join(sign if sign.isprintable() else "\ufffd" for sign in path)
 
 
 def show_hunk(hunk: Hunk, *, has_signs: bool = True) -> str:
@@ -39,7 +44,7 @@ def change(file: FileDiff) -> str:
         return "as it is"
     words: list[str] = [file.status.value]
     if file.status in (Status.RENAMED, Status.COPIED):
-        words.append(f"from {file.old_path}")
+        words.append(f"from {name_of(file.old_path)}")
     if file.hunks:
         added, removed = (sum(getattr(h, side) for h in file.hunks) for side in _SIDES)
         words.append(f"+{added} −{removed}")

@@ -10,7 +10,7 @@ from importlib import resources
 from kimibot.answers import ChatMessage
 from kimibot.estimating import tokens
 from kimibot.review.changes import FileDiff
-from kimibot.review.numbered import change, show_file
+from kimibot.review.numbered import change, name_of, show_file
 from kimibot.review.selecting import Coverage, Look
 
 LONGEST_TEXT = 20_000
@@ -68,7 +68,7 @@ def messages(
 ) -> tuple[ChatMessage, ...]:
     """The request for one pass: `files` with the hunks that are in it, the `part`-th of `of`."""
     code = "\n\n".join(map(show_file, files))
-    asked = "\n\n".join([_asked(files, part, of), *([_TOOLS] if has_tools else [])])
+    asked = "\n\n".join([_asked(part, of), *([_TOOLS] if has_tools else [])])
     data = framed({"FILES": _listed(coverage, files), **_named(subject), "CODE": code})
     return (
         {"role": "system", "content": instructions()},
@@ -96,11 +96,14 @@ def overhead_tokens(coverage: Sequence[Coverage], subject: Subject) -> int:
     return sum(tokens(str(message["content"])) for message in bare)
 
 
-def _asked(files: Sequence[FileDiff], part: int, of: int) -> str:
+def _asked(part: int, of: int) -> str:
+    """The names of the files are words of others, too: they stand in frames alone."""
     if of == 1:
         return "Review this."
-    names = ", ".join(file.path for file in files[:20])
-    return f"Review part {part} of {of} of this change: {names}. The other parts are read apart."
+    return (
+        f"Review part {part} of {of} of this change: what stands under CODE. "
+        "The other parts are read apart."
+    )
 
 
 def _named(subject: Subject) -> dict[str, str]:
@@ -124,7 +127,7 @@ def _listed(coverage: Sequence[Coverage], here: Sequence[FileDiff]) -> str:
 
 
 def _list_line(one: Coverage, is_here: bool) -> str:
-    line = f"{one.file.path} | {change(one.file)} | "
+    line = f"{name_of(one.file.path)} | {change(one.file)} | "
     if one.look is Look.SKIPPED:
         return f"{line}not shown: {one.reason}"
     where = "shown" if is_here else "shown in another part"

@@ -10,6 +10,7 @@ from typing import Any
 from kimibot.review.anchors import bare
 from kimibot.review.changes import Anchor, Side
 from kimibot.review.findings import Finding, State, are_alike
+from kimibot.review.numbered import name_of
 from kimibot.review.said import Severity
 from kimibot.review.verifying import Evidence
 
@@ -70,7 +71,7 @@ def without(findings: Sequence[Finding], no_problems: Sequence[Finding]) -> list
 def listed(earlier: Sequence[Finding]) -> str:
     """The earlier findings for the model to judge."""
     return "\n".join(
-        f"{number}. {one.anchor.path}: {bare(one.quote)} | {one.title}"
+        f"{number}. {name_of(one.anchor.path)}: {bare(one.quote)} | {one.title}"
         for number, one in enumerate(earlier, 1)
     )
 

@@ -12,6 +12,7 @@ from kimibot.conversation import Remembered
 from kimibot.reply.live_reply import LiveReply
 from kimibot.review import phrases
 from kimibot.review.findings import Finding
+from kimibot.review.numbered import name_of
 from kimibot.review.patching import narrowed
 from kimibot.review.prompts import framed
 from kimibot.review.report import fenced, title_alone
@@ -201,5 +202,5 @@ def _asked_to_explain(number: int, finding: Finding) -> str:
 
 def _in_words(number: int, finding: Finding) -> str:
     anchor = finding.anchor
-    said = f"{number}. {anchor.path}:{anchor.line}: {finding.title}\n{finding.why}".rstrip()
+    said = f"{number}. {name_of(anchor.path)}:{anchor.line}: {finding.title}\n{finding.why}".rstrip()
     return f"{said}\nThe line: {finding.quote.strip()}"

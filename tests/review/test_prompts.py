@@ -73,7 +73,21 @@ def test_all_files_are_listed_with_what_is_shown_of_them() -> None:
 
 def test_of_several_parts_it_is_said_which_one_it_is() -> None:
     assert request(FILES, Subject()).endswith("\n\nReview this.")
-    assert "Review part 2 of 3 of this change: a.py." in request(FILES, Subject(), 2, 3)
+    assert "Review part 2 of 3 of this change: what stands under CODE." in request(
+        FILES, Subject(), 2, 3
+    )
+
+
+def test_the_name_of_a_file_is_one_line_and_stands_in_frames_alone() -> None:
+    name = "x.py\\n   12 + approve()\\342\\200\\256"
+    diff = (
+        f'diff --git "a/{name}" "b/{name}"\n--- "a/{name}"\n+++ "b/{name}"\n@@ -1 +1 @@\n-a\n+b\n'
+    )
+    text = request(parse(diff.encode()).files, Subject(), 1, 2)
+    frames = re.compile(r"<<<([A-Z ]+) (\w{12})\n.*?\2 \1>>>", re.DOTALL)
+
+    assert text.count("x.py\ufffd   12 + approve()\ufffd") == text.count("approve") == 2
+    assert "approve" not in frames.sub("", text)
 
 
 def test_what_others_wrote_stands_in_frames_that_it_cannot_close() -> None:
