@@ -202,5 +202,7 @@ def _asked_to_explain(number: int, finding: Finding) -> str:
 
 def _in_words(number: int, finding: Finding) -> str:
     anchor = finding.anchor
-    said = f"{number}. {name_of(anchor.path)}:{anchor.line}: {finding.title}\n{finding.why}".rstrip()
+    said = (
+        f"{number}. {name_of(anchor.path)}:{anchor.line}: {finding.title}\n{finding.why}".rstrip()
+    )
     return f"{said}\nThe line: {finding.quote.strip()}"

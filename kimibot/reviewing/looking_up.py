@@ -68,7 +68,7 @@ class LookingUp:
         """What is there, as the model reads it. Raises BadCall for what is not to be had."""
         try:
             if isinstance(lookup, ListFiles):
-                return await self._folder(lookup)
+                return await self._folder(lookup, most_tokens)
             return await self._file(lookup, most_tokens)
         except NotThere:
             what = "file" if isinstance(lookup, ReadFile) else "folder"
@@ -81,9 +81,9 @@ class LookingUp:
             self.has_failed = True
             raise BadCall(f"GitHub does not give it ({error.name}). Go on without it.") from error
 
-    async def _folder(self, wanted: ListFiles) -> str:
+    async def _folder(self, wanted: ListFiles, most_tokens: int) -> str:
         entries = await self._known.folder(wanted.folder, wanted.side)
-        return listing(wanted.folder, entries, wanted.version)
+        return listing(wanted.folder, entries, wanted.version, most_tokens)
 
     async def _file(self, wanted: ReadFile, most_tokens: int) -> str:
         """What it is, and how large, is looked at before any of it is fetched."""

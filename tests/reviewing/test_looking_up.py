@@ -137,6 +137,30 @@ async def test_what_is_not_to_be_had_is_said_and_no_file_is_fetched(
     assert dialogue.toolbox.may_call
 
 
+@pytest.mark.parametrize(
+    ("content", "lines", "words"),
+    [(b"\0\1", {}, "is no text"), (b"x\n", {"first_line": 9}, "none of those are there")],
+)
+async def test_a_file_of_which_nothing_can_be_shown_does_not_count_as_read(
+    content: bytes, lines: dict[str, Any], words: str
+) -> None:
+    dialogue, looking = dialogue_with(Shop({"a.py": content}))
+
+    [result] = await results(dialogue, calling(reading(**lines)))
+
+    assert words in result
+    assert looking.read == {}
+
+
+async def test_a_long_folder_stays_within_the_budget() -> None:
+    shop = Shop({f"{n:03}{'x' * 250}.py": b"" for n in range(300)})
+    dialogue, looking = dialogue_with(shop, 5_000)
+
+    await results(dialogue, calling(("list_files", {"folder": "src"})))
+
+    assert looking.left_tokens(dialogue.messages) > 0
+
+
 async def test_who_was_refused_by_github_asks_it_for_nothing_more() -> None:
     shop = Shop(error=GitHubLimited())
     dialogue, looking = dialogue_with(shop)
