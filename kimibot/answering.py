@@ -161,6 +161,11 @@ class Answering:
         an ask was edited: then its turn is to begin anew.
         """
         attempt = Attempt(claim, lease, signal)
+        async with self._granting.counting(attempt):
+            return await self._bring_to_its_end(attempt)
+
+    async def _bring_to_its_end(self, attempt: Attempt) -> Ending:
+        claim = attempt.claim
         attempt.leave_apart(claim.turns[len(answered_together(claim.turns)) :])
         reply_ts = await self._parts_left(attempt)
         attempt.earlier = await self._recalling.earlier_answer(claim) or attempt.earlier

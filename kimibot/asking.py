@@ -116,7 +116,6 @@ class Asking:
             attempt.notes += [texts.PICTURES_REFUSED] if _showed_pictures(attempt) else []
             return await self._stream(attempt, reply, remembered, budget_tokens, is_plain=True)
         except NoText as error:
-            attempt.assembling = Assembling()
             doubled = self._model.max_completion_tokens * (2 if error.code == "length" else 1)
             return await self._stream(attempt, reply, remembered, budget_tokens, doubled)
 
@@ -147,6 +146,7 @@ class Asking:
     ) -> Answer:
         reading = await self._recalling.read(attempt, remembered, budget_tokens, is_plain=is_plain)
         attempt.reading = reading
+        attempt.assembling = Assembling()
         if reading.left_out:
             attempt.tell_once(LEFT_OUT, texts.OLDER_PART_LEFT_OUT)
         answer = await self.request(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from datetime import date, datetime
 from typing import Protocol
 
@@ -40,6 +41,9 @@ class DailyTokens(Protocol):
     ) -> Limit | None:
         """The limit of which the turn's asker is to be warned, once a day, by this turn."""
 
+    async def count_unfinished(self, claim: Claim, day: date, used: Used) -> None:
+        """Add what was used for a turn that this claim does not end."""
+
 
 class Granting:
     """Without limits, everything is granted and nobody is asked."""
@@ -69,6 +73,24 @@ class Granting:
             raise Denied(granted)
         attempt.cut_by = granted.cut_by
         return granted.completion_tokens
+
+    @asynccontextmanager
+    async def counting(self, attempt: Attempt) -> AsyncIterator[None]:
+        """What is used counts with the end of the turn; without one, when the attempt is over."""
+        try:
+            yield
+        except BaseException:  # cancelled too: whatever it is, the tokens are used
+            await self._count(attempt)
+            raise
+
+    async def _count(self, attempt: Attempt) -> None:
+        used = attempt.spending.used
+        if used is None:
+            return
+        try:
+            await self._daily_tokens.count_unfinished(attempt.claim, self._day(), used)
+        except DatabaseUnavailable as error:
+            log.warning("tokens not counted: %s", error, extra=attempt.ids)
 
     async def last_words(self, attempt: Attempt) -> list[str]:
         """What the asker is to know of the day's tokens below a whole answer."""

@@ -124,6 +124,12 @@ class DailyTokens:
     warns_of: Limit | None = None
     is_away: bool = False
     asked: list[tuple[Request, Used]] = field(default_factory=list)
+    counted: list[tuple[date, Used]] = field(default_factory=list)
+
+    async def count_unfinished(self, claim: Claim, day: date, used: Used) -> None:
+        if self.is_away:
+            raise DatabaseUnavailable("away")
+        self.counted.append((day, used))
 
     async def grant(
         self, claim: Claim, day: date, limits: DailyLimits, wanted: Request, used: Used

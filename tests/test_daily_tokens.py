@@ -8,12 +8,23 @@ from dataclasses import replace
 import pytest
 
 from kimibot.allowance import DailyLimits, Limit, Standing, Taken, Whose
+from kimibot.answering import DRAINING
 from kimibot.answers import Delta, Usage
-from kimibot.errors import Busy, CutOff, KeyRefused, KimiError, NoFirstEvent
+from kimibot.errors import (
+    Busy,
+    ClaimLost,
+    ContextTooLong,
+    CutOff,
+    KeyRefused,
+    KimiError,
+    NoFirstEvent,
+    RequestRefused,
+)
 from kimibot.estimating import tokens
 from kimibot.spending import estimate
-from kimibot.turns import Claim, Outcome, Stop, StopCause, Turn, Used
-from tests.test_answering import AT, CLAIM, Stage, Step, said
+from kimibot.stop_signal import StopRequested
+from kimibot.turns import Claim, Ending, Outcome, Stop, StopCause, Turn, Used
+from tests.test_answering import AT, CLAIM, ROOT, SHOT, TURN, Memory, Stage, Step, said
 from tests.virtual_time import in_virtual_time
 
 MIDNIGHT = "<!date^1796083200^{date_short_pretty} at {time}|at 00:00 UTC>"
@@ -255,3 +266,95 @@ async def test_an_ask_that_is_stopped_while_it_waits_for_a_place_at_kimi_has_use
     ending = await answering
 
     assert (ending.outcome, ending.used) == (Outcome.STOPPED, None)
+
+
+def growing() -> Stage:
+    """An answer of which Kimi tells in its middle what it has used."""
+    return Stage([Delta(content="Half of"), COUNTED, 600.0, *said("it.")])
+
+
+async def begun(stage: Stage) -> asyncio.Task[Ending]:
+    answering = asyncio.create_task(stage.answer())
+    await asyncio.sleep(5)
+    return answering
+
+
+@in_virtual_time
+async def test_what_was_used_for_an_answer_that_begins_anew_counts() -> None:
+    stage = growing()
+    answering = await begun(stage)
+
+    stage.signal.request(Stop(StopCause.ASK_EDITED))
+    await asyncio.wait({answering})
+
+    assert isinstance(answering.exception(), StopRequested)
+    assert stage.daily_tokens.counted == [(AT.date(), Used(100, 20, 80))]
+
+
+@in_virtual_time
+async def test_what_was_used_for_an_answer_that_another_owner_goes_on_with_counts() -> None:
+    handed_over, lost = growing(), growing()
+    lost.memory.note_fails_with = ClaimLost()
+    handing_over = await begun(handed_over)
+
+    handing_over.cancel(DRAINING)
+    await asyncio.wait({handing_over})
+    with pytest.raises(ClaimLost):
+        await lost.answer()
+
+    assert handing_over.cancelled()
+    assert handed_over.daily_tokens.counted == [(AT.date(), Used(100, 20, 80))]
+    assert [used.completion_tokens > 0 for _, used in lost.daily_tokens.counted] == [True]
+
+
+@in_virtual_time
+async def test_what_ends_a_turn_is_counted_with_its_end_alone() -> None:
+    stages = [
+        Stage([*said("Because."), COUNTED]),
+        Stage([Delta(content="Half"), COUNTED, CutOff()]),
+    ]
+
+    endings = [await stage.answer() for stage in stages]
+
+    assert [ending.used for ending in endings] == [Used(100, 20, 80)] * 2
+    assert [stage.daily_tokens.counted for stage in stages] == [[], []]
+
+
+@in_virtual_time
+async def test_a_database_that_is_away_costs_the_count_and_not_the_new_beginning() -> None:
+    stage = growing()
+    stage.daily_tokens.is_away = True
+    answering = await begun(stage)
+
+    stage.signal.request(Stop(StopCause.ASK_EDITED))
+    await asyncio.wait({answering})
+
+    assert isinstance(answering.exception(), StopRequested)
+
+
+@in_virtual_time
+async def test_what_begins_anew_while_it_waits_for_a_place_at_kimi_has_used_nothing() -> None:
+    stage = growing()
+    stage.model.waits = [3]
+    answering = await begun(stage)
+
+    stage.signal.request(Stop(StopCause.ASK_EDITED))
+    await asyncio.wait({answering})
+
+    assert isinstance(answering.exception(), StopRequested)
+    assert stage.daily_tokens.counted == []
+
+
+@in_virtual_time
+async def test_what_was_refused_once_it_had_begun_is_counted_once() -> None:
+    too_long = [replace(ROOT, id=n, ts=f"17000000{n:02d}.1", text="word " * 200) for n in range(10)]
+    again = [*said("Better."), Delta(usage=Usage(50, 10, 0))]
+    long = Stage([COUNTED, ContextTooLong()], again, memory=Memory(too_long))
+    pictured = Stage(
+        [COUNTED, RequestRefused()], again, memory=Memory([replace(ROOT, attachments=(SHOT,))])
+    )
+
+    of_long = await long.answer(replace(CLAIM, turns=(replace(TURN, ts=too_long[-1].ts),)))
+    of_pictured = await pictured.answer()
+
+    assert (of_long.used, of_pictured.used) == (Used(150, 30, 80), Used(150, 30, 80))

@@ -10,6 +10,7 @@ from uuid import uuid4
 from kimibot.answers import ChatMessage
 from kimibot.attachments import Attachment
 from kimibot.conversation import Accepted, Asker, Message, Remembered, Thread, ThreadFacts
+from kimibot.errors import ClaimLost
 from kimibot.storage import (
     asks,
     attachments,
@@ -22,6 +23,7 @@ from kimibot.storage import (
     owners,
     presses,
     stops,
+    usage,
 )
 from kimibot.storage.engine import Database
 from kimibot.turns import Claim, Ending, Kind, Press, TurnToStop
@@ -196,13 +198,18 @@ class Store:
     ) -> Claim | None:
         """Ends the claim and all its turns: the oldest as `ending` says, the others merged into it.
 
-        Returns the next claim when asks came in meanwhile. Raises ClaimLost, with nothing
-        written, when somebody else has the thread or it was released.
+        Returns the next claim when asks came in meanwhile. Raises ClaimLost, with nothing written
+        but what was used, when somebody else has the thread or it was released.
         """
-        async with self._database.writing() as connection:
-            return await claims.keep(
-                connection, claim, ending, owner=owner, lease_seconds=lease_seconds
-            )
+        try:
+            async with self._database.writing() as connection:
+                return await claims.keep(
+                    connection, claim, ending, owner=owner, lease_seconds=lease_seconds
+                )
+        except ClaimLost:
+            async with self._database.writing() as connection:
+                await usage.count_lost(connection, claim, ending)
+            raise
 
     async def requeue(self, turn_id: str) -> int | None:
         """Queues a failed turn once more and returns its thread; None for any other turn."""

@@ -12,6 +12,8 @@ from sqlalchemy import (
     ScalarSelect,
     bindparam,
     cast,
+    delete,
+    exists,
     func,
     select,
     true,
@@ -21,8 +23,16 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kimibot.allowance import Standing, Taken
 from kimibot.storage.columns import AnyText, Number, database_now
-from kimibot.storage.tables import holds, threads, unless_there, usage, usage_warnings
-from kimibot.turns import Claim, Ending
+from kimibot.storage.tables import (
+    holds,
+    is_open,
+    threads,
+    unless_there,
+    usage,
+    usage_warnings,
+)
+from kimibot.storage.tables import turns as turn_rows
+from kimibot.turns import Claim, Ending, Used
 
 _LOCK_ROOM = 1_802_396_012
 """Ours among the advisory locks of the database; the second number is the team's."""
@@ -80,6 +90,16 @@ def _held(*more: ColumnElement[bool]) -> ScalarSelect[int]:
 
 _ADD = _adding()
 _HOLD = _holding()
+_LET_GO = delete(holds).where(
+    holds.c.thread_id == bindparam("in_thread"), holds.c.fence == bindparam("our_fence")
+)
+_WAS_KEPT = select(
+    exists().where(
+        turn_rows.c.id == bindparam("turn_id"),
+        turn_rows.c.fence == bindparam("our_fence"),
+        ~is_open,
+    )
+)
 # One statement, so that what a turn has held is never seen as neither held nor used.
 _STANDING = select(
     _used(usage.c.person == _person).label("person_used"),
@@ -127,17 +147,40 @@ async def count(connection: AsyncConnection, claim: Claim, ending: Ending) -> No
     Part of the transaction that ends the turn and the claim: so each turn is counted once, and
     what was held for it counts no more from the same moment on.
     """
+    if ending.used is not None and ending.day is not None:
+        await _add(connection, claim, ending.day, ending.used, turns=1)
+
+
+async def count_unfinished(
+    connection: AsyncConnection, claim: Claim, day: date, used: Used
+) -> None:
+    """The same for a turn that another claim ends: the turn itself is counted there."""
+    await _add(connection, claim, day, used, turns=0)
+    await connection.execute(_LET_GO, {"in_thread": claim.thread_id, "our_fence": claim.fence})
+
+
+async def count_lost(connection: AsyncConnection, claim: Claim, ending: Ending) -> None:
+    """The same for an ending that could not be kept, unless that is because it was kept before:
+    a commit may go through of which only the response is lost."""
     if ending.used is None or ending.day is None:
         return
+    key = {"turn_id": claim.turns[0].id, "our_fence": claim.fence}
+    if not (await connection.execute(_WAS_KEPT, key)).scalar():
+        await count_unfinished(connection, claim, ending.day, ending.used)
+
+
+async def _add(
+    connection: AsyncConnection, claim: Claim, day: date, used: Used, *, turns: int
+) -> None:
     row = {
         "team": claim.thread.team,
-        "day": ending.day,
+        "day": day,
         "person": claim.turns[0].asker,
         "channel": claim.thread.channel,
-        "turns": 1,
-        "prompt_tokens": ending.used.prompt_tokens,
-        "completion_tokens": ending.used.completion_tokens,
-        "cached_tokens": ending.used.cached_tokens,
+        "turns": turns,
+        "prompt_tokens": used.prompt_tokens,
+        "completion_tokens": used.completion_tokens,
+        "cached_tokens": used.cached_tokens,
     }
     await connection.execute(_ADD[connection.dialect.name], row)
 

@@ -55,6 +55,12 @@ class UsageStore:
         async with self._database.writing() as connection:
             return limit if await usage.warn(connection, claim, day) else None
 
+    async def count_unfinished(self, claim: Claim, day: date, used: Used) -> None:
+        """Adds what was used for a turn that this claim does not end. What was held for it is held
+        no longer."""
+        async with self._database.writing() as connection:
+            await usage.count_unfinished(connection, claim, day, used)
+
     async def report(self, first_day: date) -> list[DayUsage]:
         """What was used from this day on, by day, person and channel."""
         async with self._database.reading() as connection:

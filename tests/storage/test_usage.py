@@ -104,7 +104,7 @@ async def test_asks_that_are_answered_together_count_for_the_one_who_is_answered
     assert (row.person, row.turns) == ("U1", 1)
 
 
-async def test_of_two_owners_of_a_turn_only_the_one_who_ends_it_counts(
+async def test_a_turn_of_two_owners_is_counted_once_with_what_both_have_used(
     store: Store, daily_tokens: UsageStore
 ) -> None:
     accepted = await ask(store, 1)
@@ -112,10 +112,44 @@ async def test_of_two_owners_of_a_turn_only_the_one_who_ends_it_counts(
     taken_over = await claimed(store, accepted.thread_id, "second")
     await keep(store, taken_over, using(1_000, answered(11)), "second")
     with pytest.raises(ClaimLost):
-        await keep(store, lost, using(1_000, answered(12)))
+        await keep(store, lost, using(500, answered(12)))
 
     [row] = await daily_tokens.report(DAY)
-    assert row.turns == 1
+    assert (row.turns, row.prompt_tokens + row.completion_tokens) == (1, 1_500)
+
+
+async def test_what_was_kept_without_our_knowing_is_not_counted_once_more(
+    store: Store, daily_tokens: UsageStore
+) -> None:
+    claim = await turn(store, 1)
+    await keep(store, claim, using(1_000, answered(11)))
+    with pytest.raises(ClaimLost):  # its first commit went through, and its response was lost
+        await keep(store, claim, using(1_000, answered(11)))
+
+    [row] = await daily_tokens.report(DAY)
+    assert (row.turns, row.prompt_tokens + row.completion_tokens) == (1, 1_000)
+
+
+async def test_a_turn_that_begins_anew_is_counted_once_with_what_was_used_before(
+    store: Store, daily_tokens: UsageStore
+) -> None:
+    claim = await turn(store, 1)
+    await daily_tokens.count_unfinished(claim, DAY, Used(90, 10, 50))
+    await store.release(claim)
+    again = await claimed(store, claim.thread_id)
+    await keep(store, again, using(1_000, answered(11)))
+
+    assert await daily_tokens.report(DAY) == [DayUsage(DAY, "T1", "U1", "C1", 1, 990, 110, 550)]
+
+
+async def test_what_was_counted_is_not_held_as_well(store: Store, daily_tokens: UsageStore) -> None:
+    claim, other = await turn(store, 1), await turn(store, 2, where=thread(1))
+    await grant(daily_tokens, claim)
+
+    await daily_tokens.count_unfinished(claim, DAY, Used(900, 100))
+
+    granted = await grant(daily_tokens, other, limits=DailyLimits(per_person=6_000))
+    assert granted == Grant(WANTED.completion_tokens)
 
 
 async def test_many_turns_that_end_at_once_are_all_counted(
