@@ -16,7 +16,8 @@ class People(Protocol):
     """Who somebody is."""
 
     async def is_external(self, person: str, team: str) -> bool:
-        """Whether it is a guest, or somebody whose own workspace is not ours.
+        """Whether it is a guest, or somebody whose own workspace is not ours, nor another of our
+        organisation.
 
         `team` is that workspace as far as the event named it. Never fails.
         """

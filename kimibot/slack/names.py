@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Any
 
 from kimibot.conversation import Us
@@ -20,13 +21,23 @@ NAMES_WAIT_SECONDS = 3.0
 """An answer does not wait longer for names; who is still unknown then is an id."""
 
 
+class Standing(Enum):
+    """What somebody is to us, as far as Slack says so."""
+
+    UNKNOWN = auto()
+    MEMBER = auto()
+    COLLEAGUE = auto()
+    """Of our organisation, in whichever of its workspaces."""
+    EXTERNAL = auto()
+
+
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What Slack says of somebody or something; `is_external` is None where it says nothing."""
+    """What Slack says of somebody or something."""
 
     looked_up_at: float
     name: str
-    is_external: bool | None
+    standing: Standing
 
 
 class SlackNames:
@@ -59,18 +70,21 @@ class SlackNames:
         return {id_: self._known[id_].name for id_ in ids if id_ in self._known}
 
     async def is_external(self, person: str, team: str) -> bool:
-        """Whether it is a guest, or somebody whose own workspace is not ours.
+        """Whether it is a guest, or somebody whose own workspace is not ours, nor another of our
+        organisation.
 
         `team` is that workspace as far as the event named it: where Slack does not say who
         somebody is, it has to be ours. Never fails.
         """
-        if team and team != self._us.team:
+        is_elsewhere = team not in ("", self._us.team)
+        if is_elsewhere and not self._us.enterprise:
             return True
         await self.names([person])
         known = self._known.get(person)
-        if known is None or known.is_external is None:
+        standing = known.standing if known else Standing.UNKNOWN
+        if standing is Standing.UNKNOWN:
             return team != self._us.team
-        return known.is_external
+        return standing is Standing.EXTERNAL or (is_elsewhere and standing is Standing.MEMBER)
 
     def _is_fresh(self, id_: str) -> bool:
         known = self._known.get(id_)
@@ -78,33 +92,34 @@ class SlackNames:
 
     async def _look_up(self, id_: str) -> None:
         """A failed look-up is remembered too: the next turn must not wait for it again."""
-        is_external = None
+        standing = Standing.UNKNOWN
         try:
-            name, is_external = await self._lookups[id_[0]](id_)
+            name, standing = await self._lookups[id_[0]](id_)
         except SlackError as error:
             name = _label(id_, "") if error.code == "user_not_visible" else ""
-        self._known[id_] = _Known(self._clock(), name or id_, is_external)
+        self._known[id_] = _Known(self._clock(), name or id_, standing)
 
-    async def _person(self, id_: str) -> tuple[str, bool | None]:
+    async def _person(self, id_: str) -> tuple[str, Standing]:
         user = shape(await self._web_api.read("users.info", user=id_), "user")
         if not is_of_another_company(user, self._us):
-            return name_of(user), _is_guest(user) if user else None
+            return name_of(user), _standing(user, self._us)
         team = string(user, "team_id")
         if not self._is_fresh(team):
             await self._look_up(team)
         company = self._known[team].name
-        return _label(id_, "" if company == team else company), True
+        return _label(id_, "" if company == team else company), Standing.EXTERNAL
 
-    async def _app(self, id_: str) -> tuple[str, bool | None]:
-        return string(shape(await self._web_api.read("bots.info", bot=id_), "bot"), "name"), None
+    async def _app(self, id_: str) -> tuple[str, Standing]:
+        answer = await self._web_api.read("bots.info", bot=id_)
+        return string(shape(answer, "bot"), "name"), Standing.UNKNOWN
 
-    async def _channel(self, id_: str) -> tuple[str, bool | None]:
+    async def _channel(self, id_: str) -> tuple[str, Standing]:
         answer = await self._web_api.read("conversations.info", channel=id_)
-        return string(shape(answer, "channel"), "name"), None
+        return string(shape(answer, "channel"), "name"), Standing.UNKNOWN
 
-    async def _company(self, id_: str) -> tuple[str, bool | None]:
+    async def _company(self, id_: str) -> tuple[str, Standing]:
         answer = await self._web_api.read("team.info", team=id_)
-        return string(shape(answer, "team"), "name"), None
+        return string(shape(answer, "team"), "name"), Standing.UNKNOWN
 
 
 def is_of_another_company(user: Shape, us: Us) -> bool:
@@ -112,14 +127,23 @@ def is_of_another_company(user: Shape, us: Us) -> bool:
 
     https://docs.slack.dev/reference/objects/user-object
     """
-    enterprise = string(shape(user, "enterprise_user"), "enterprise_id")
-    is_of_ours = bool(enterprise) and enterprise == us.enterprise
-    is_of_another = string(user, "team_id") not in ("", us.team) and not is_of_ours
+    is_elsewhere = string(user, "team_id") not in ("", us.team)
+    is_of_another = is_elsewhere and not _is_of_our_organisation(user, us)
     return is_of_another or user.get("is_stranger") is True
 
 
-def _is_guest(user: Shape) -> bool:
-    return bool(user.get("is_restricted") or user.get("is_ultra_restricted"))
+def _is_of_our_organisation(user: Shape, us: Us) -> bool:
+    enterprise = string(shape(user, "enterprise_user"), "enterprise_id")
+    return bool(enterprise) and enterprise == us.enterprise
+
+
+def _standing(user: Shape, us: Us) -> Standing:
+    """Of somebody of our own company."""
+    if not user:
+        return Standing.UNKNOWN
+    if user.get("is_restricted") or user.get("is_ultra_restricted"):
+        return Standing.EXTERNAL
+    return Standing.COLLEAGUE if _is_of_our_organisation(user, us) else Standing.MEMBER
 
 
 def name_of(user: Mapping[str, Any]) -> str:

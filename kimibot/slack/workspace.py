@@ -36,7 +36,8 @@ class SlackWorkspace:
         return await self._names.names(ids)
 
     async def is_external(self, person: str, team: str) -> bool:
-        """Whether it is a guest, or somebody whose own workspace is not ours.
+        """Whether it is a guest, or somebody whose own workspace is not ours, nor another of our
+        organisation.
 
         `team` is that workspace as far as the event named it: where Slack does not say who
         somebody is, it has to be ours. Never fails.

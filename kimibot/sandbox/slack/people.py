@@ -20,7 +20,8 @@ FOUNDED = 1_700_000_000
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody with an account; `team_id` is another's for strangers of a shared channel."""
+    """Somebody with an account; `team_id` is another's for strangers of a shared channel, and for
+    colleagues in an organisation of several workspaces, which `enterprise_id` names."""
 
     id: str
     name: str
@@ -30,10 +31,11 @@ class Person:
     is_bot: bool = False
     bot_id: str = ""
     app_id: str = ""
+    enterprise_id: str = ""
 
     @property
     def is_stranger(self) -> bool:
-        return self.team_id != TEAM_ID
+        return self.team_id != TEAM_ID and not self.enterprise_id
 
 
 @dataclass(frozen=True, slots=True)

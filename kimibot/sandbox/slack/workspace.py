@@ -175,7 +175,15 @@ def as_slack_user(person: Person) -> dict[str, Any]:
         "is_restricted": person.is_guest,
         "is_ultra_restricted": False,
         "is_stranger": person.is_stranger,
-    }
+    } | _enterprise_user(person)
+
+
+def _enterprise_user(person: Person) -> dict[str, Any]:
+    """Only in an organisation of several workspaces."""
+    if not person.enterprise_id:
+        return {}
+    named = {"id": person.id, "enterprise_id": person.enterprise_id}
+    return {"enterprise_user": named | {"teams": [person.team_id]}}
 
 
 def _bot_profile(person: Person) -> dict[str, Any]:
