@@ -272,6 +272,7 @@ class Unposted(StrEnum):
     MOVED = "the pull request has newer commits"
     CLOSED = "the pull request is not open"
     MERGED = "the pull request is merged"
+    STANDING = "all of it stands there already"
     LOCKED = "its conversation is locked"
     PENDING = "a review of ours was begun there and never sent"
     REFUSED = "GitHub does not take it in any form"

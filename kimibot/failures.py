@@ -185,6 +185,11 @@ _NOT_POSTED: dict[Unposted, Note] = {
         "review it again there.",
         can_retry=False,
     ),
+    Unposted.STANDING: Note(
+        f"All that I found stands on the pull request already, {_NOTHING} once more. "
+        "After newer commits, ask me to review it again.",
+        can_retry=False,
+    ),
     Unposted.LOCKED: Note(
         f"The conversation of the pull request is locked, {_NOTHING}. "
         "Somebody who may unlock it has to do that; then try again.",

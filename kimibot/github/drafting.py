@@ -47,6 +47,12 @@ def in_one_text(review: Postable) -> Draft:
     return Draft(review.head_sha, _body(review, review.remarks))
 
 
+def head_in_text(remark: Remark) -> str:
+    """The line with which it begins where it does not stand at its own."""
+    path, _, line = remark.finding.anchor
+    return f"{inline_code(quiet(f'{path}:{line}'))} · {_head(remark)}"
+
+
 def marker(review: Postable) -> str:
     """By which a review of ours is known again; readers don't see it."""
     place = f"pr={review.number} head={review.head_sha} run={review.run}"
@@ -66,8 +72,8 @@ def _body(review: Postable, remarks: Sequence[Remark]) -> str:
 
 def _in_text(remark: Remark) -> Iterator[Piece]:
     finding = remark.finding
-    path, _, line = finding.anchor
-    yield Piece(f"{inline_code(quiet(f'{path}:{line}'))} · {_head(remark)}")
+    path = finding.anchor.path
+    yield Piece(head_in_text(remark))
     if finding.quote.strip():
         yield fence(finding.quote, language(path))
     yield from _why(remark)

@@ -135,6 +135,7 @@ class CommentShape(Shape):
     body: str | None = None
     user: Author | None = None
     in_reply_to_id: int | None = None
+    pull_request_review_id: int | None = None
     subject_type: str = "line"
 
     @property

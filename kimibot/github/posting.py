@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
+
+from pydantic import TypeAdapter
 
 from kimibot.errors import (
     AccessRefused,
@@ -23,8 +25,17 @@ from kimibot.errors import (
 )
 from kimibot.github.access import Access
 from kimibot.github.drafting import Draft, drafted, in_one_text, marker
-from kimibot.github.facts import COMMENTS, REVIEWS, Author, PullShape, ReviewShape, as_faults
+from kimibot.github.facts import (
+    COMMENTS,
+    REVIEWS,
+    Author,
+    CommentShape,
+    PullShape,
+    ReviewShape,
+    as_faults,
+)
 from kimibot.github.fetching import Fetching, RepositoryMoved, Sleep
+from kimibot.github.standing import without_standing
 from kimibot.review.postable import Postable, Posted
 
 LOOK_AGAIN_SECONDS = (1.0, 4.0, 6.0)
@@ -41,6 +52,7 @@ Sure = Callable[[], Awaitable[None]]
 """Returns once nobody else may be at the same work."""
 
 Result = TypeVar("Result")
+Shaped = TypeVar("Shaped", CommentShape, ReviewShape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +66,9 @@ class _Place:
     @property
     def pull_path(self) -> str:
         return f"/repos/{self.full_name}/pulls/{self.review.number}"
+
+    def is_ours(self, author: Author | None) -> bool:
+        return not self.login or (author is not None and author.login.lower() == self.login.lower())
 
 
 class Posting:
@@ -74,9 +89,13 @@ class Posting:
         What is being sent is not given up when this is cancelled: it could not be taken back.
         """
         place = _Place(review, review.full_name, await self._login(review, is_guest))
-        if there := await self._look(place):
+        reviews = await self._all(place, "reviews", REVIEWS)
+        if there := _ours_among(reviews, place):
+            place = await self._without_standing(place, reviews, there.id)
             return self._posted(place, there, await self._whole(place, there), is_new=False)
-        place = await self._checked(place, is_guest)
+        place = await self._without_standing(await self._checked(place, is_guest), reviews)
+        if place.review.standing and not place.review.remarks:
+            raise NotPosted(Unposted.STANDING)
         await sure()
         return await _to_its_end(self._send(place, is_guest))
 
@@ -94,18 +113,32 @@ class Posting:
             raise RepositoryRefused("reviews are not posted there for this person")
 
     async def _look(self, place: _Place) -> ReviewShape | None:
-        """Our review where it is there already. Raises NotPosted where another one of ours waits
-        to be sent: GitHub takes no second one."""
-        pages = self._fetching.pages(f"{place.pull_path}/reviews", with_token=True)
-        found: list[ReviewShape] = []
-        async for page in pages:
+        return _ours_among(await self._all(place, "reviews", REVIEWS), place)
+
+    async def _without_standing(
+        self, place: _Place, reviews: Sequence[ReviewShape], own_id: int = 0
+    ) -> _Place:
+        """The place with what no other review of ours has said there: what stands at a line of now
+        or in a text. Where GitHub does not say who we are, nothing is known to be ours."""
+        if not (place.login and place.review.remarks):
+            return place
+        comments = await self._all(place, "comments", COMMENTS)
+        ours = [one for one in comments if place.is_ours(one.user)]
+        left = without_standing(
+            place.review,
+            [one for one in ours if one.pull_request_review_id != own_id],
+            [one.body or "" for one in reviews if place.is_ours(one.user) and one.id != own_id],
+        )
+        return replace(place, review=left)
+
+    async def _all(
+        self, place: _Place, what: str, shapes: TypeAdapter[tuple[Shaped, ...]]
+    ) -> list[Shaped]:
+        found: list[Shaped] = []
+        async for page in self._fetching.pages(f"{place.pull_path}/{what}", with_token=True):
             with as_faults():
-                found += REVIEWS.validate_json(page.body)
-        if ours := next((one for one in found if _is_it(one, place)), None):
-            return ours
-        if any(one.state == "PENDING" for one in found):  # those of others are not shown to us
-            raise NotPosted(Unposted.PENDING)
-        return None
+                found += shapes.validate_json(page.body)
+        return found
 
     async def _checked(self, place: _Place, is_guest: bool) -> _Place:
         """The place by the repository's name of now, if the pull request is as it was reviewed."""
@@ -218,15 +251,26 @@ class Posting:
             is_new=is_new,
             at_lines=at_lines,
             in_text=len(place.review.remarks) - at_lines,
+            standing=place.review.standing,
         )
+
+
+def _ours_among(reviews: Sequence[ReviewShape], place: _Place) -> ReviewShape | None:
+    """Our review where it is there already. Raises NotPosted where another one of ours waits to be
+    sent: GitHub takes no second one."""
+    if ours := next((one for one in reviews if _is_it(one, place)), None):
+        return ours
+    if any(one.state == "PENDING" for one in reviews):  # those of others are not shown to us
+        raise NotPosted(Unposted.PENDING)
+    return None
 
 
 def _is_it(found: ReviewShape, place: _Place) -> bool:
     """The marker alone could have been copied by anybody who has seen it."""
-    login = found.user.login if found.user else ""
-    is_ours = not place.login or login.lower() == place.login.lower()
     is_same_commit = found.commit_id == place.review.head_sha
-    return is_ours and is_same_commit and marker(place.review) in (found.body or "")
+    return (
+        place.is_ours(found.user) and is_same_commit and marker(place.review) in (found.body or "")
+    )
 
 
 async def _to_its_end(work: Coroutine[Any, Any, Result]) -> Result:

@@ -101,7 +101,7 @@ def _distinct(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def _is_same(one: Finding, other: Finding) -> bool:
-    return one.anchor == other.anchor and _are_titles_alike(one, other)
+    return one.anchor == other.anchor and are_titles_alike(one.title, other.title)
 
 
 def are_alike(one: Finding, other: Finding) -> bool:
@@ -112,14 +112,16 @@ def are_alike(one: Finding, other: Finding) -> bool:
     if one.anchor[:2] != other.anchor[:2]:
         return False
     if one.quote.split() != other.quote.split():
-        return _are_titles_alike(one, other, _ALIKE_ELSEWHERE) and _may_name_the_same(one, other)
+        is_alike = are_titles_alike(one.title, other.title, _ALIKE_ELSEWHERE)
+        return is_alike and _may_name_the_same(one, other)
     is_near = abs(one.anchor.line - other.anchor.line) <= NEAR_LINES
     is_telling = len(" ".join(one.quote.split())) >= _TELLING_QUOTE
-    return is_near or is_telling or _are_titles_alike(one, other)
+    return is_near or is_telling or are_titles_alike(one.title, other.title)
 
 
-def _are_titles_alike(one: Finding, other: Finding, share: float = _ALIKE) -> bool:
-    words, others = (set(re.findall(r"\w+", found.title.lower())) for found in (one, other))
+def are_titles_alike(one: str, other: str, share: float = _ALIKE) -> bool:
+    """Whether so many of their words are the same: of what is said of one line that is enough."""
+    words, others = (set(re.findall(r"\w+", title.lower())) for title in (one, other))
     return len(words & others) >= share * max(1, min(len(words), len(others)))
 
 

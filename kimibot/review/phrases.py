@@ -17,6 +17,7 @@ FIXED = "Fixed since the review before:"
 LEFT_OUT = "{count} less important left out."
 SMALLER = "{remarks} left out."
 NO_PROBLEM_HERE = "{count} left out: not a problem here, as somebody has said."
+STANDS_ALREADY = "{count} left out: on the pull request already."
 IN_WORDS = "Kimi did not write this as findings with places, so it is shown as it came:"
 ALSO = "Kimi also wrote:"
 READ = "Read {count} of {files}{hunks}."
@@ -77,10 +78,11 @@ def under_way(what: str) -> Callable[[float], str]:
     return partial(_under_way, what)
 
 
-def posted(link: str, *, at_lines: int, in_text: int) -> str:
-    """What has been posted, and how much of it stands where."""
+def posted(link: str, *, at_lines: int, in_text: int, standing: int) -> str:
+    """What has been posted, how much of it stands where, and how much was not posted again."""
     places = [f"{counted(at_lines, 'comment')} at the lines"] if at_lines else []
     places += [f"{counted(in_text, 'finding')} in its text"] if in_text else []
+    places += [STANDS_ALREADY.format(count=counted(standing, "finding"))[:-1]] if standing else []
     return f"Posted to {link}{': ' if places else ''}{', '.join(places)}."
 
 

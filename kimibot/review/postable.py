@@ -27,7 +27,8 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class Postable:
-    """A review of a pull request at one commit; `run` tells it from all other reviews."""
+    """A review of a pull request at one commit; `run` tells it from all other reviews. `standing`
+    is how many findings are left out as they stand there already."""
 
     full_name: str
     number: int
@@ -36,12 +37,14 @@ class Postable:
     verdict: str
     coverage: str
     remarks: tuple[Remark, ...] = ()
+    standing: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Posted:
     """A review that is on its pull request. `is_new` says that it was not there before, `at_lines`
-    and `in_text` how much of what was found stands where."""
+    and `in_text` how much of what was found stands where, and `standing` how much was left out as
+    it stands there already."""
 
     full_name: str
     number: int
@@ -49,6 +52,7 @@ class Posted:
     is_new: bool = True
     at_lines: int = 0
     in_text: int = 0
+    standing: int = 0
 
 
 def kept(

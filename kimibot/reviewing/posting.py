@@ -114,5 +114,7 @@ def _told(attempt: Attempt, posted: Posted) -> tuple[str, str]:
     link = f"[{posted.full_name}#{posted.number}]({posted.url})"
     if not posted.is_new and not may_have_posted(attempt.turn):
         return phrases.posted_already(link), ""
-    text = phrases.posted(link, at_lines=posted.at_lines, in_text=posted.in_text)
+    text = phrases.posted(
+        link, at_lines=posted.at_lines, in_text=posted.in_text, standing=posted.standing
+    )
     return text, phrases.STOPPED_TOO_LATE if attempt.signal.requested else ""

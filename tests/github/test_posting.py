@@ -7,6 +7,7 @@ import json
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -151,6 +152,71 @@ async def test_each_finding_stands_at_its_line_where_that_is_in_the_diff(
         in_text=3,
     )
     assert posts(local) == 1
+
+
+async def post_as(opened: Opener, run: str, *findings: Finding) -> Posted:
+    """Another review of the same commit, from another thread or round."""
+    async with opened() as github:
+        pull = (await Submissions(github).read(PULL, "", is_guest=False)).pull
+        assert pull is not None
+        review = replace(review_of(pull, *findings), run=run)
+        return await github.posting.post(review, is_guest=False, sure=at_once)
+
+
+async def test_what_another_review_has_said_at_a_line_does_not_stand_there_twice(
+    local: LocalGitHub, opened: Opener
+) -> None:
+    said = [found_at(PLACES[name]) for name in ("added", "before a hunk")]
+    new = [replace(said[0], title="Quite another thing"), found_at(PLACES["removed"])]
+    reworded = replace(said[0], title="This is wrong", severity=Severity.CRITICAL)
+    await post_as(opened, "run1", *said)
+
+    posted = await post_as(opened, "run2", reworded, said[1], *new)
+
+    assert [one["line"] for one in pull_of(local).comments] == [20, 20, 20]
+    assert (posted.is_new, posted.at_lines, posted.in_text, posted.standing) == (True, 2, 0, 2)
+    second = pull_of(local).reviews[1]["body"]
+    assert "a.py:16" not in second
+    assert "2 findings left out: on the pull request already." in second
+
+
+async def test_where_all_of_it_stands_there_nothing_is_posted(
+    local: LocalGitHub, opened: Opener
+) -> None:
+    await post(opened, "added", "before a hunk")
+
+    with pytest.raises(NotPosted) as raised:
+        await post_as(opened, "run2", *(found_at(PLACES[n]) for n in ("added", "before a hunk")))
+
+    assert raised.value.why is Unposted.STANDING
+    assert posts(local) == 1
+
+
+async def test_what_others_say_at_a_line_and_what_has_become_old_keeps_nothing_back(
+    local: LocalGitHub, opened: Opener
+) -> None:
+    await post_as(opened, "run1", found_at(PLACES["added"]), found_at(PLACES["removed"]))
+    of_mallory, old = pull_of(local).comments
+    of_mallory["user"], old["line"] = {"login": "mallory"}, None
+
+    posted = await post_as(opened, "run2", found_at(PLACES["added"]), found_at(PLACES["removed"]))
+
+    assert (posted.at_lines, posted.standing) == (2, 0)
+
+
+async def test_a_review_that_left_something_out_is_known_again_as_it_was_posted(
+    local: LocalGitHub, opened: Opener
+) -> None:
+    both = (found_at(PLACES["added"]), found_at(PLACES["before a hunk"]))
+    await post_as(opened, "run1", both[0])
+    first = await post_as(opened, "run2", *both)
+    body = pull_of(local).reviews[1]["body"]
+
+    again = await post_as(opened, "run2", *both)
+
+    assert (again.is_new, again.url) == (False, first.url)
+    assert (again.at_lines, again.in_text, again.standing) == (0, 1, 1)
+    assert pull_of(local).reviews[1]["body"] == body
 
 
 async def test_a_review_that_is_there_is_not_posted_again(
