@@ -25,12 +25,13 @@ class Rows(Protocol):
     """What is kept."""
 
     async def remove_old(self, before: datetime, most: int) -> int:
-        """Removes at most so many threads in which nothing has happened since; how many.
-        Raises StorageError."""
+        """Removes at most so many threads in which nothing has happened since, and the numbers of
+        the days before; how many threads. Raises StorageError."""
 
 
 class Retention:
-    """Keeps nothing of a thread once it has rested for `days`; with 0, everything for ever."""
+    """Keeps nothing of a thread once it has rested for `days`, nor of what people have used on
+    days as long ago; with 0, everything for ever."""
 
     def __init__(self, rows: Rows, *, days: int, now: Callable[[], datetime]) -> None:
         self._rows = rows

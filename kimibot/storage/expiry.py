@@ -1,4 +1,5 @@
-"""SQL of the retention: whole threads go, with all that is kept of them, once they have rested.
+"""SQL of the retention: whole threads go, with all that is kept of them, once they have rested,
+and so do the numbers of days that are as long ago.
 
 A thread is looked at twice. While its row is locked nobody can add to it, since a new message or
 turn needs its row too, and the second statement sees what was committed before the lock was had
@@ -7,13 +8,21 @@ turn needs its row too, and the second statement sees what was committed before 
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 
-from sqlalchemy import and_, bindparam, delete, exists, func, or_, select
+from sqlalchemy import Date, and_, bindparam, delete, exists, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kimibot.storage.columns import SlackTs, UtcDateTime, database_now
-from kimibot.storage.tables import is_open, messages, stops, threads, turns
+from kimibot.storage.tables import (
+    is_open,
+    messages,
+    stops,
+    threads,
+    turns,
+    usage,
+    usage_warnings,
+)
 
 _ONE_AT_A_TIME = 6_530_284_117
 """The number of an advisory lock, the same in all replicas, and of nothing else."""
@@ -40,10 +49,13 @@ _REMOVE = delete(threads).where(
     threads.c.id.in_(bindparam("thread_ids", expanding=True)), _is_at_rest
 )
 _FORGET_STOPS = delete(stops).where(stops.c.stored_at < _before)
+_before_day = bindparam("before_day", type_=Date)
+_FORGET_DAYS = [delete(table).where(table.c.day < _before_day) for table in (usage, usage_warnings)]
 
 
 async def remove_old(connection: AsyncConnection, before: datetime, most: int) -> int:
-    """Removes at most so many threads in which nothing has happened since `before`; how many.
+    """Removes at most so many threads in which nothing has happened since `before`, and what was
+    used on the days (UTC) before that; how many threads.
 
     None while another replica is at it, and never one with an open turn or a live claim.
     """
@@ -51,6 +63,8 @@ async def remove_old(connection: AsyncConnection, before: datetime, most: int) -
         return 0
     values = {"before": before, "before_ts": f"{before.timestamp():.6f}"}
     await connection.execute(_FORGET_STOPS, {"before": before})
+    for forget in _FORGET_DAYS:
+        await connection.execute(forget, {"before_day": before.astimezone(UTC).date()})
     found = list(await connection.scalars(_LOCK_SOME, {**values, "most": most}))
     if not found:
         return 0

@@ -260,7 +260,8 @@ class Store:
 
     async def remove_old(self, before: datetime, most: int) -> int:
         """Removes at most so many threads in which nothing has happened since `before`, with all
-        that is kept of them; how many. None with an open turn or a live claim."""
+        that is kept of them; how many. None with an open turn or a live claim. The numbers of the
+        days before that go as well."""
         async with self._database.writing() as connection:
             return await expiry.remove_old(connection, before, most)
 

@@ -238,7 +238,8 @@ usage = Table(
     Column("cached_tokens", Number, nullable=False),
     PrimaryKeyConstraint("team", "day", "person", "channel"),
 )
-"""What was used on a day (UTC): numbers alone, so they stay when what was said is forgotten."""
+"""What was used on a day (UTC): numbers alone, so they stay when what was said is forgotten, and
+go by their own age."""
 
 holds = Table(
     "holds",

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from sqlalchemy import select, update
 
 from kimibot.errors import DatabaseUnavailable
-from kimibot.storage import Database, Store, expiry, open_database
+from kimibot.storage import Database, Store, expiry, open_database, usage
 from kimibot.storage.stop_store import StopStore
-from kimibot.storage.tables import messages, metadata, turns
+from kimibot.storage.tables import messages, metadata, turns, usage_warnings
+from kimibot.turns import Used
 from tests.storage.said import (
     LAPSED,
     NOW,
@@ -63,6 +64,26 @@ async def test_a_thread_that_rests_goes_with_all_that_is_kept_of_it(
 
     assert await store.remove_old(datetime.now(UTC) + timedelta(days=1), 10) == 1
     assert await rows_left(database) == {"threads": 0, "turns": 0, "messages": 0, "stops": 0}
+
+
+async def test_what_was_used_long_ago_goes_and_of_the_days_since_it_stays(
+    store: Store, database: Database
+) -> None:
+    before = datetime(2026, 8, 31, 23, 59, tzinfo=UTC)
+    days = [date(2026, 8, 30), date(2026, 8, 31), date(2026, 11, 29)]
+    thread_id = (await ask(store, 1)).thread_id
+    claim = await claimed(store, thread_id)
+    async with database.writing() as connection:
+        for day in days:
+            await usage.warn(connection, claim, day)
+            await usage.count_unfinished(connection, claim, day, Used(100, 20))
+
+    assert await store.remove_old(before, 10) == 0
+
+    async with database.reading() as connection:
+        kept = await usage.report(connection, days[0])
+        warned = list(await connection.scalars(select(usage_warnings.c.day)))
+    assert [row.day for row in kept] == sorted(warned) == days[1:]
 
 
 async def test_a_thread_stays_as_long_as_anything_happens_in_it(
