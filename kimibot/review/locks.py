@@ -9,24 +9,42 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from types import MappingProxyType
+from typing import Literal
 
-from kimibot.review.changes import FileDiff, Line, Status
+from kimibot.review.changes import FileDiff, Hunk, Status
+
+_NAME = r"(?P<host>(?:[\w.-]{1,253}|\[[\da-fA-F:.]{2,45}\])(?::\d{1,5})?)"
+_SCHEME = r"(?P<scheme>https?|ssh|git|ftp):\\?/\\?/(?:[^@/\s\"']{0,200}@)?"
+_HOST = rf"{_SCHEME}{_NAME}"
+_ENCRYPTED = ("https", "ssh")
+
+
+def _behind(keys: str) -> str:
+    """Where something comes from is said in the same line, behind one of these keys."""
+    return rf"\b(?:{keys})\b.{{0,200}}?{_HOST}"
 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """Of a lock file: the names of the manifests that it follows, and the keys of addresses.
+    """Of a lock file: the names of the manifests that it follows, and what its addresses are like.
 
-    It has no manifests where they can't be told from its place, no keys where none of its lines
-    says from where something comes.
+    It has no manifests where they can't be told from its place, no addresses where it does not say
+    from where something comes.
     """
 
     manifests: str = ""
-    keys: str = ""
+    address: str = ""
 
 
-_NPM = _Kind("package.json pnpm-workspace.yaml .yarnrc.yml", "resolved|resolution|tarball|registry")
-_PYTHON = _Kind("pyproject.toml", "registry|url|index|source")
+_NPM = _Kind(
+    "package.json pnpm-workspace.yaml .yarnrc.yml", _behind("resolved|resolution|tarball|registry")
+)
+_PYTHON = _Kind("pyproject.toml", _behind("registry|url|index|source"))
+_ANY_TEXT = rf'"{_HOST}'
+_COMPOSER = rf'(?:"type": "\w+",\s{{1,80}}"url"|"notification-url"): "{_HOST}'  # not its "funding"
+_FLAKE = rf'(?:"host": "(?=[\w.-]+")|"url": "{_SCHEME}){_NAME}'
+_GO = r"^(?P<host>[a-z\d-]{1,63}(?:\.[a-z\d-]{1,63}){1,9})(?:/\S{1,500})? v\S{1,200} h1:"
+_TERRAFORM = r'^provider "(?P<host>[\w.-]{1,253})/'
 KINDS: Mapping[str, _Kind] = MappingProxyType(
     {
         "package-lock.json": _NPM,
@@ -35,22 +53,23 @@ KINDS: Mapping[str, _Kind] = MappingProxyType(
         "pnpm-lock.yaml": _NPM,
         "bun.lock": _NPM,
         "bun.lockb": _NPM,
-        "deno.lock": _Kind("deno.json deno.jsonc package.json"),
+        "deno.lock": _Kind("deno.json deno.jsonc package.json", _ANY_TEXT),
         "poetry.lock": _PYTHON,
         "pdm.lock": _PYTHON,
         "uv.lock": _PYTHON,
-        "pixi.lock": _Kind("pixi.toml pyproject.toml", "url|conda|pypi"),
-        "Pipfile.lock": _Kind("Pipfile", "url"),
-        "Cargo.lock": _Kind("Cargo.toml", "source"),
-        "go.sum": _Kind("go.mod"),
+        "pixi.lock": _Kind("pixi.toml pyproject.toml", _behind("url|conda|pypi")),
+        "Pipfile.lock": _Kind("Pipfile", _behind("url")),
+        "Cargo.lock": _Kind("Cargo.toml", _behind("source")),
+        "go.sum": _Kind("go.mod", _GO),
+        "go.work.sum": _Kind("go.work go.mod", _GO),
         "Gopkg.lock": _Kind("Gopkg.toml"),
-        "composer.lock": _Kind("composer.json"),
-        "Gemfile.lock": _Kind("Gemfile *.gemspec", "remote"),
-        "flake.lock": _Kind("flake.nix"),
-        "MODULE.bazel.lock": _Kind("MODULE.bazel *.MODULE.bazel"),
-        ".terraform.lock.hcl": _Kind("*.tf"),
-        "Package.resolved": _Kind(keys="location"),  # Xcode keeps it far from what it follows
-        "Podfile.lock": _Kind("Podfile"),
+        "composer.lock": _Kind("composer.json", _COMPOSER),
+        "Gemfile.lock": _Kind("Gemfile *.gemspec", _behind("remote")),
+        "flake.lock": _Kind("flake.nix", _FLAKE),
+        "MODULE.bazel.lock": _Kind("MODULE.bazel *.MODULE.bazel", _ANY_TEXT),
+        ".terraform.lock.hcl": _Kind("*.tf", _TERRAFORM),
+        "Package.resolved": _Kind(address=_behind("location")),  # Xcode keeps it far from the rest
+        "Podfile.lock": _Kind("Podfile", _HOST),
     }
 )
 """By the name of the lock file."""
@@ -64,15 +83,18 @@ _PUBLIC = frozenset(
         "conda.anaconda.org",
         "github.com",  # where Cargo's own index is
         "rubygems.org",
+        "deno.land",
+        "packagist.org",
+        "api.github.com",  # from where Composer takes archives
+        "golang.org",
+        "google.golang.org",
+        "gopkg.in",
+        "bcr.bazel.build",
+        "registry.terraform.io",
+        "cdn.cocoapods.org",
     }
 )
 """Nothing is to be said of these where the change shows no other host to compare them with."""
-
-_HOST = (
-    r"(?P<scheme>https?|ssh|git|ftp)://(?:[^@/\s\"']{0,200}@)?"
-    r"(?P<host>(?:[\w.-]{1,253}|\[[\da-fA-F:.]{2,45}\])(?::\d{1,5})?)"
-)
-_ENCRYPTED = ("https", "ssh")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +122,7 @@ def _remark(file: FileDiff, changed: Sequence[str] | None) -> LockRemark | None:
     if kind is None or file.status not in (Status.MODIFIED, Status.RENAMED):
         return None
     manifest = _missing_manifest(path, kind, changed) if changed is not None else ""
-    hosts = tuple(_new_hosts(file, kind)) if kind.keys else ()
+    hosts = tuple(_new_hosts(file, kind)) if kind.address else ()
     return LockRemark(file.path, manifest, hosts) if manifest or hosts else None
 
 
@@ -117,17 +139,19 @@ def _folders(path: str) -> Sequence[PurePosixPath]:
 
 
 def _new_hosts(file: FileDiff, kind: _Kind) -> Iterator[str]:
-    address = re.compile(rf"\b(?:{kind.keys})\b.{{0,200}}?{_HOST}")
-    lines = [line for hunk in file.hunks for line in hunk.lines]
-    old = set(_hosts((line for line in lines if line.old is not None), address))
-    new = _hosts((line for line in lines if line.old is None), address)
-    known = old or _PUBLIC
+    address = re.compile(kind.address, re.MULTILINE)
+    sides = [(_side(hunk, "old"), _side(hunk, "new")) for hunk in file.hunks]
+    known = {host for old, _ in sides for host in _hosts(old, address)} or _PUBLIC
+    new = (host for _, text in sides for host in _hosts(text, address))
     return (host for host in dict.fromkeys(new) if host not in known)
 
 
-def _hosts(lines: Iterable[Line], address: re.Pattern[str]) -> Iterator[str]:
-    for line in lines:
-        for found in address.finditer(line.text):
-            host = found["host"].lower()
-            scheme = found["scheme"]
-            yield host if scheme in _ENCRYPTED else f"{host} ({scheme})"
+def _side(hunk: Hunk, version: Literal["old", "new"]) -> str:
+    """All that stands there then: an address may be told by the line before it."""
+    return "\n".join(line.text for line in hunk.lines if getattr(line, version) is not None)
+
+
+def _hosts(text: str, address: re.Pattern[str]) -> Iterator[str]:
+    for found in address.finditer(text):
+        host, scheme = found["host"].lower(), found.groupdict().get("scheme")
+        yield host if scheme is None or scheme in _ENCRYPTED else f"{host} ({scheme})"

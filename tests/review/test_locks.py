@@ -41,6 +41,88 @@ name = "itoa"
 version = "1.0.9"
 source = "registry+https://github.com/rust-lang/crates.io-index"
 """
+COMPOSER = b"""{
+    "packages": [
+        {
+            "name": "psr/log",
+            "source": {
+                "type": "git",
+                "url": "https://github.com/php-fig/log.git",
+                "reference": "d49695b9"
+            },
+            "dist": {
+                "type": "zip",
+                "url": "https:\\/\\/api.github.com/repos/php-fig/log/zipball/d49695b9",
+                "shasum": ""
+            },
+            "notification-url": "https://packagist.org/downloads/",
+            "homepage": "https://home.example.org",
+            "support": {
+                "source": "https://support.example.org/log"
+            },
+            "funding": [
+                {
+                    "url": "https://funding.example.org/fig",
+                    "type": "custom"
+                }
+            ]
+        }
+    ]
+}
+"""
+FLAKE = b"""{
+  "nodes": {
+    "nixpkgs": {
+      "locked": {
+        "narHash": "sha256-J",
+        "owner": "NixOS",
+        "repo": "nixpkgs",
+        "type": "github"
+      }
+    },
+    "own": {
+      "locked": {
+        "host": "gitlab.example.org",
+        "owner": "acme",
+        "type": "gitlab",
+        "url": "ssh://git@git.example.org/own.git"
+      }
+    }
+  }
+}
+"""
+DENO = b"""{
+  "version": "5",
+  "specifiers": { "jsr:@std/path@1": "1.1.6" },
+  "redirects": { "https://esm.example.org/a": "https://cdn.example.org/a@1.js" },
+  "remote": {
+    "https://deno.land/std@0.224.0/assert/mod.ts": "48b8"
+  }
+}
+"""
+GO = b"""github.com/acme/a v1.2.0 h1:aaaa=
+github.com/acme/a v1.2.0/go.mod h1:bbbb=
+golang.org/x/net v0.30.0 h1:cccc=
+vanity.example.org v1.0.0 h1:dddd=
+"""
+TERRAFORM = b"""provider "registry.terraform.io/hashicorp/aws" {
+  version = "5.0.0"
+}
+"""
+BAZEL = b"""{
+  "registryFileHashes": {
+    "https://bcr.bazel.build/modules/rules_cc/0.0.9/MODULE.bazel": "abc"
+  }
+}
+"""
+POD = b"""SPEC REPOS:
+  https://github.com/CocoaPods/Specs.git:
+    - Alamofire
+
+EXTERNAL SOURCES:
+  Own:
+    :git: https://git.example.org/own.git
+"""
 
 
 def between(folder: Path, old: Tree, new: Tree) -> tuple[FileDiff, ...]:
@@ -114,6 +196,19 @@ def test_where_files_are_missing_nobody_says_that_one_did_not_change(tmp_path: P
         ("uv.lock", UV, UV.replace(b"pypi.org", b"npm.evil.example.com")),
         ("uv.lock", UV, UV.replace(b"files.pythonhosted.org", b"NPM.evil.example.com")),
         ("Cargo.lock", CARGO, CARGO.replace(b"github.com", b"npm.evil.example.com")),
+        ("composer.lock", COMPOSER, COMPOSER.replace(b"github.com/php", b"npm.evil.example.com/")),
+        ("composer.lock", COMPOSER, COMPOSER.replace(b"api.github.com", b"npm.evil.example.com")),
+        ("composer.lock", COMPOSER, COMPOSER.replace(b"packagist.org", b"npm.evil.example.com")),
+        ("flake.lock", FLAKE, FLAKE.replace(b"gitlab.example.org", b"npm.evil.example.com")),
+        ("flake.lock", FLAKE, FLAKE.replace(b"git.example.org", b"npm.evil.example.com")),
+        ("deno.lock", DENO, DENO.replace(b"deno.land", b"npm.evil.example.com")),
+        ("deno.lock", DENO, DENO.replace(b"cdn.example.org", b"npm.evil.example.com")),
+        ("go.sum", GO, GO + b"npm.evil.example.com/a/b/v2 v2.0.0+incompatible h1:eeee=\n"),
+        ("go.work.sum", GO, GO.replace(b"vanity.example.org", b"npm.evil.example.com")),
+        (".terraform.lock.hcl", TERRAFORM,
+         TERRAFORM.replace(b"registry.terraform.io", b"npm.evil.example.com")),
+        ("MODULE.bazel.lock", BAZEL, BAZEL.replace(b"bcr.bazel.build", b"npm.evil.example.com")),
+        ("Podfile.lock", POD, POD.replace(b"git.example.org", b"npm.evil.example.com")),
         ("package-lock.json", NPM,
          NPM.replace(b"https://registry", b"https://registry.npmjs.org@npm.evil.example.com/")),
     ],
@@ -168,6 +263,13 @@ def test_a_new_version_from_the_same_host_is_not_worth_a_word(tmp_path: Path) ->
     new = NPM.replace(b"1.3.0", b"1.4.0").replace(b"opencollective", b"sponsors")
 
     assert changed(tmp_path, "package-lock.json", NPM, new) == []
+
+
+@pytest.mark.parametrize("name", ["home", "support", "funding"])
+def test_where_people_are_sent_is_not_where_a_package_comes_from(name: str, tmp_path: Path) -> None:
+    new = COMPOSER.replace(f"{name}.example.org".encode(), b"another.example.com")
+
+    assert [one.hosts for one in changed(tmp_path, "composer.lock", COMPOSER, new)] == [()]
 
 
 def test_a_line_of_a_megabyte_is_looked_at_in_no_time(tmp_path: Path) -> None:
