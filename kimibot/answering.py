@@ -35,7 +35,7 @@ from kimibot.lease import Lease
 from kimibot.own_words import OwnWords
 from kimibot.recalling import NothingLeft, Recalling, Rows, Sources
 from kimibot.reply.live_reply import LiveReply
-from kimibot.reply.parts import Posted, Sure
+from kimibot.reply.parts import ReplyTo
 from kimibot.reviewing.discussing import Discussing, Reviews
 from kimibot.reviewing.gathering import NoCode, NothingToReview, Submissions
 from kimibot.reviewing.posting import Posting, may_have_posted
@@ -82,21 +82,6 @@ class Workspace(Sources, People, Askers, Protocol):
         what we said there ourselves at that time, in seconds since the epoch."""
 
 
-class Replies(Protocol):
-    """Opens the live reply to a turn."""
-
-    def __call__(
-        self,
-        thread: Thread,
-        turn_id: str,
-        *,
-        reply_ts: Sequence[str],
-        on_posted: Posted,
-        sure: Sure,
-        is_taken_over: bool,
-    ) -> LiveReply: ...
-
-
 class Answering:
     """Answers the open asks of a thread with one reply."""
 
@@ -106,7 +91,7 @@ class Answering:
         memory: Memory,
         model: Model,
         workspace: Workspace,
-        replies: Replies,
+        open_reply: Callable[[ReplyTo], LiveReply],
         files: Files,
         submissions: Submissions,
         daily_tokens: DailyTokens,
@@ -121,7 +106,7 @@ class Answering:
         self._memory = memory
         self._model = model
         self._workspace = workspace
-        self._replies = replies
+        self._open = open_reply
         self._recalling = Recalling(
             memory,
             workspace,
@@ -221,14 +206,15 @@ class Answering:
                     attempt.claim, attempt.turn.id, posted, attempt.shown_at
                 )
 
-        thread, turn = attempt.claim.thread, attempt.turn
-        reply = self._replies(
-            thread,
-            turn.id,
-            reply_ts=reply_ts,
-            on_posted=on_posted,
-            sure=attempt.lease.sure,
-            is_taken_over=turn.attempt > 1,  # also after a hand-over: a call of then may be late
+        reply = self._open(
+            ReplyTo(
+                attempt.claim.thread,
+                attempt.turn.id,
+                on_posted,
+                attempt.lease.sure,
+                reply_ts,
+                is_taken_over=attempt.turn.attempt > 1,  # or handed over: a call may be late
+            )
         )
         if self._model.ahead:
             reply.wait_as(texts.waiting(self._model.ahead))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -21,7 +21,7 @@ from kimibot.allowance import DailyLimits
 from kimibot.answering import Answering
 from kimibot.asking import Limits
 from kimibot.buttons import Buttons
-from kimibot.conversation import Thread, Us
+from kimibot.conversation import Us
 from kimibot.edges import Edges, open_edges, utc_now
 from kimibot.editing import Editing
 from kimibot.errors import StorageError
@@ -35,7 +35,7 @@ from kimibot.own_words import OwnWords
 from kimibot.pacing import Pacing
 from kimibot.reply.live_reply import LiveReply
 from kimibot.reply.open_part import AsItIs
-from kimibot.reply.parts import Posted, Sure
+from kimibot.reply.parts import ReplyTo
 from kimibot.retention import Retention
 from kimibot.reviewing.posting import Posting
 from kimibot.settings import Settings
@@ -129,7 +129,7 @@ def _answering(settings: Settings, edges: Edges) -> Answering:
         workspace=workspace,
         files=edges.files,
         submissions=Submissions(edges.github),
-        replies=partial(_open_reply, edges, 2 * settings.slack_timeout_seconds),
+        open_reply=partial(_open_reply, edges, 2 * settings.slack_timeout_seconds),
         daily_tokens=UsageStore(edges.database),
         admission=Admission(_policy(settings), workspace),
         own_words=OwnWords(edges.store, _help_text(settings)),
@@ -225,33 +225,18 @@ def _accepting(
     )
 
 
-def _open_reply(
-    edges: Edges,
-    settle_seconds: float,
-    thread: Thread,
-    turn_id: str,
-    *,
-    reply_ts: Sequence[str],
-    on_posted: Posted,
-    sure: Sure,
-    is_taken_over: bool,
-) -> LiveReply:
+def _open_reply(edges: Edges, settle_seconds: float, to: ReplyTo) -> LiveReply:
     return LiveReply(
-        thread,
-        turn_id,
+        to,
         messages=edges.messages,
         pacing=edges.pacing,
         splitter=_Splitter(),
         folding=AsItIs if edges.uploads.are_refused else LongCode,
         uploads=edges.uploads,
         sign=texts.thinking,
-        on_posted=on_posted,
-        sure=sure,
-        reply_ts=reply_ts,
-        is_taken_over=is_taken_over,
         settle_seconds=settle_seconds,
         on_shown=edges.metrics.text_shown,
-        stop_button=Button(texts.STOP, texts.STOP_LABEL, turn_id),
+        stop_button=Button(texts.STOP, texts.STOP_LABEL, to.turn_id),
     )
 
 

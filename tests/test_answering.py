@@ -46,7 +46,7 @@ from kimibot.lease import Lease
 from kimibot.own_words import OwnWords
 from kimibot.pacing import Pacing
 from kimibot.reply.live_reply import LiveReply
-from kimibot.reply.parts import Sure
+from kimibot.reply.parts import ReplyTo
 from kimibot.review import phrases
 from kimibot.review.changes import Anchor, Side
 from kimibot.review.findings import Finding
@@ -61,7 +61,6 @@ from tests.fakes import (
     Channel,
     DailyTokens,
     Files,
-    Posted,
     PullRequests,
     SplitEvery,
     Submissions,
@@ -272,7 +271,7 @@ class Stage:
             workspace=self.workspace,
             files=self.files,
             submissions=Submissions(),
-            replies=partial(self._open_reply, Pacing()),
+            open_reply=partial(self._open_reply, Pacing()),
             daily_tokens=self.daily_tokens,
             admission=Admission(self.policy, self.workspace),
             own_words=OwnWords(self.orders, "I can help."),
@@ -286,28 +285,14 @@ class Stage:
     async def answer(self, claim: Claim = CLAIM) -> Ending:
         return await self.answering().answer(claim, Lease(8, held_until=math.inf), self.signal)
 
-    def _open_reply(
-        self,
-        pacing: Pacing,
-        thread: Thread,
-        turn_id: str,
-        *,
-        reply_ts: Sequence[str],
-        on_posted: Posted,
-        sure: Sure,
-        is_taken_over: bool,
-    ) -> LiveReply:
+    def _open_reply(self, pacing: Pacing, to: ReplyTo) -> LiveReply:
         return LiveReply(
-            thread,
-            turn_id,
+            to,
             messages=self.channel,
             pacing=pacing,
             splitter=SplitEvery(1000),
             sign=sign,
-            on_posted=on_posted,
-            sure=sure,
-            reply_ts=reply_ts,
-            stop_button=Button(texts.STOP, texts.STOP_LABEL, turn_id),
+            stop_button=Button(texts.STOP, texts.STOP_LABEL, to.turn_id),
         )
 
     @property

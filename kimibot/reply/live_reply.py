@@ -6,17 +6,16 @@ Long code is folded on the way, and attached as files once all of the text is sh
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from types import TracebackType
 
-from kimibot.conversation import Thread
 from kimibot.errors import MessageGone, SlackError
 from kimibot.pacing import Pacing
 from kimibot.reply.open_part import AsItIs, Folding, Showing, Splitter
 from kimibot.reply.painting import Painter
-from kimibot.reply.parts import Messages, Posted, ReplyParts, Sure
+from kimibot.reply.parts import Messages, ReplyParts, ReplyTo
 from kimibot.reply.sharing import Sharing, Uploads
 from kimibot.views import Button, CodeFile, Folded, Handle
 
@@ -27,18 +26,16 @@ LAST_TRIES_SECONDS = 600.0
 class LiveReply:
     """The reply to one turn. Enter it and the sign is posted; `finish` returns when all is shown.
 
-    `reply_ts` are parts that an earlier attempt has left: they are edited in place, and what is
-    not needed of them is deleted. `on_posted` is told all parts as soon as a new one has its ts,
-    `sure` is awaited right before each call, and `on_shown` is told of each text that Slack
-    shows how many older ones were skipped. `stop_button` is there while the reply grows.
+    Parts that are there already are edited in place, and what is not needed of them is deleted.
+    What got no response may still be applied for `settle_seconds`. `on_shown` is told of each text
+    that Slack shows how many older ones were skipped. `stop_button` is there while the reply grows.
     Each text has a `folding` of its own, whose files go to `uploads`.
     After the painter has failed, `show` and `finish` raise what it failed with.
     """
 
     def __init__(
         self,
-        thread: Thread,
-        turn_id: str,
+        to: ReplyTo,
         *,
         messages: Messages,
         pacing: Pacing,
@@ -46,41 +43,15 @@ class LiveReply:
         folding: Callable[[], Folding] = AsItIs,
         uploads: Uploads | None = None,
         sign: Callable[[float], str],
-        on_posted: Posted,
-        sure: Sure,
-        reply_ts: Sequence[str] = (),
-        is_taken_over: bool = False,
         settle_seconds: float = 0.0,
         on_shown: Callable[[int], None] = lambda _: None,
         stop_button: Button | None = None,
     ) -> None:
-        self._parts = ReplyParts(
-            thread,
-            turn_id,
-            messages=messages,
-            pacing=pacing,
-            on_posted=on_posted,
-            sure=sure,
-            reply_ts=reply_ts,
-            is_taken_over=is_taken_over,
-            settle_seconds=settle_seconds,
-        )
+        self._parts = ReplyParts(to, messages, pacing, settle_seconds=settle_seconds)
         self._painter = Painter(
-            self._parts,
-            pacing,
-            splitter,
-            sign=sign,
-            on_shown=on_shown,
-            stop_button=stop_button,
+            self._parts, pacing, splitter, sign=sign, on_shown=on_shown, stop_button=stop_button
         )
-        self._sharing = Sharing(
-            thread,
-            turn_id,
-            uploads=uploads,
-            sure=sure,
-            is_taken_over=is_taken_over,
-            settle_seconds=settle_seconds,
-        )
+        self._sharing = Sharing(to, uploads, settle_seconds=settle_seconds)
         self._new_folding = folding
         self._folding = folding()
         self._opening = ""

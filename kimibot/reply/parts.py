@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, TypeVar
 
@@ -42,35 +43,39 @@ Sure = Callable[[], Awaitable[None]]
 """Returns when a call may be made: when our claim on the thread will outlast it."""
 
 
-class ReplyParts:
-    """The parts of a reply that are in the thread, in order.
+@dataclass(frozen=True, slots=True)
+class ReplyTo:
+    """The turn that a reply is to, and how that stands.
 
-    `on_posted` is told all of them whenever there is one more or one less.
+    `reply_ts` are parts that an earlier attempt has left, and with `is_taken_over` a call of its
+    may still be under way. `on_posted` is told all parts whenever there is one more or one less,
+    and `sure` is awaited right before each call.
     """
 
+    thread: Thread
+    turn_id: str
+    on_posted: Posted
+    sure: Sure
+    reply_ts: Sequence[str] = ()
+    is_taken_over: bool = False
+
+
+class ReplyParts:
+    """The parts of a reply that are in the thread, in order."""
+
     def __init__(
-        self,
-        thread: Thread,
-        turn_id: str,
-        *,
-        messages: Messages,
-        pacing: Pacing,
-        on_posted: Posted,
-        sure: Sure,
-        reply_ts: Sequence[str],
-        is_taken_over: bool = False,
-        settle_seconds: float = 0.0,
+        self, to: ReplyTo, messages: Messages, pacing: Pacing, *, settle_seconds: float
     ) -> None:
-        self._thread = thread
-        self._turn_id = turn_id
+        self._thread = to.thread
+        self._turn_id = to.turn_id
         self._messages = messages
         self._pacing = pacing
-        self._on_posted = on_posted
-        self._sure = sure
-        self._ts = list(reply_ts)
+        self._on_posted = to.on_posted
+        self._sure = to.sure
+        self._ts = list(to.reply_ts)
         self._is_in_doubt = False
         self._settle_seconds = settle_seconds
-        self._unsettled_since = now() if is_taken_over else None
+        self._unsettled_since = now() if to.is_taken_over else None
         self._views: dict[str, View] = {}
 
     @property

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from kimibot.conversation import Thread
 from kimibot.errors import FateUnknown, MessageGone, NotConnected, RateLimited, SlackError
-from kimibot.reply.parts import PAUSE_SECONDS, Sure, until_answered
+from kimibot.reply.parts import PAUSE_SECONDS, ReplyTo, until_answered
 from kimibot.views import CodeFile, FoundFiles
 
 log = logging.getLogger(__name__)
@@ -47,21 +47,12 @@ class Sharing:
     with other code, or in front of a part of the reply, are taken out.
     """
 
-    def __init__(
-        self,
-        thread: Thread,
-        turn_id: str,
-        *,
-        uploads: Uploads | None,
-        sure: Sure,
-        is_taken_over: bool,
-        settle_seconds: float,
-    ) -> None:
-        self._thread = thread
-        self._turn_id = turn_id
+    def __init__(self, to: ReplyTo, uploads: Uploads | None, *, settle_seconds: float) -> None:
+        self._thread = to.thread
+        self._turn_id = to.turn_id
         self._uploads = uploads
-        self._sure = sure
-        self._may_be_there = is_taken_over
+        self._sure = to.sure
+        self._may_be_there = to.is_taken_over
         self._settle_seconds = settle_seconds
 
     async def share(self, files: Sequence[CodeFile], last_part_ts: str) -> bool:

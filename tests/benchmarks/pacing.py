@@ -18,6 +18,7 @@ from kimibot.conversation import Thread
 from kimibot.errors import RateLimited
 from kimibot.pacing import Pacing, now
 from kimibot.reply.live_reply import LiveReply
+from kimibot.reply.parts import ReplyTo
 from kimibot.views import View
 from tests.benchmarks.figures import Figure, percentile, report
 from tests.fakes import SplitEvery, at_once, forget, sign
@@ -90,14 +91,11 @@ class Figures:
 async def answer(slack: Slack, pacing: Pacing, thread: Thread, figures: Figures) -> None:
     samples: list[int] = []
     async with LiveReply(
-        thread,
-        "turn",
+        ReplyTo(thread, "turn", on_posted=forget, sure=at_once),
         messages=slack,
         pacing=pacing,
         splitter=SplitEvery(1_000_000),
         sign=sign,
-        on_posted=forget,
-        sure=at_once,
     ) as reply:
         await asyncio.sleep(THINKING_SECONDS)
         for words in range(1, WORDS + 1):

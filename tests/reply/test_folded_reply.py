@@ -6,6 +6,7 @@ import asyncio
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,8 @@ from kimibot.reply.live_reply import LiveReply
 from kimibot.slack.long_code import LongCode
 from kimibot.slack.parts import part, settled
 from kimibot.views import Button, CodeFile, Cut, FoundFiles
-from tests.fakes import THREAD, Channel, at_once, forget, sign
+from tests.fakes import Channel
+from tests.reply import opening
 from tests.virtual_time import in_virtual_time
 
 CODE = "".join(f"line_{number} = {number}\n" for number in range(900))
@@ -77,30 +79,8 @@ class Splitter:
     settled = staticmethod(settled)
 
 
-def open_reply(
-    channel: Channel,
-    shelf: Shelf,
-    *,
-    pacing: Pacing | None = None,
-    reply_ts: Sequence[str] = (),
-    is_taken_over: bool = False,
-    turn_id: str = "turn-1",
-) -> LiveReply:
-    return LiveReply(
-        THREAD,
-        turn_id,
-        messages=channel,
-        pacing=pacing or Pacing(),
-        splitter=Splitter(),
-        folding=LongCode,
-        uploads=shelf,
-        sign=sign,
-        on_posted=forget,
-        sure=at_once,
-        reply_ts=reply_ts,
-        is_taken_over=is_taken_over,
-        settle_seconds=16,
-    )
+def open_reply(channel: Channel, shelf: Shelf, **more: Any) -> LiveReply:
+    return opening.open_reply(channel, splitter=Splitter(), folding=LongCode, uploads=shelf, **more)
 
 
 async def grow(reply: LiveReply, text: str, *, step: int = 300, seconds: float = 0.1) -> None:

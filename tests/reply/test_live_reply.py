@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AsyncExitStack
 
 import pytest
@@ -20,40 +20,14 @@ from kimibot.errors import (
     SlackError,
 )
 from kimibot.pacing import Pacing, now
-from kimibot.reply.live_reply import LiveReply
 from kimibot.reply.parts import EMPTY
 from kimibot.views import Button, Style, View
-from tests.fakes import THREAD, Channel, Posted, SplitEvery, at_once, forget, sign
+from tests.fakes import THREAD, Channel
+from tests.reply.opening import open_reply
 from tests.virtual_time import in_virtual_time
 
 BUTTON = Button("try_again", "Try again", "turn-1")
 SECOND = Button("show", "Show", "turn-1")
-
-
-def open_reply(
-    channel: Channel,
-    *,
-    pacing: Pacing | None = None,
-    characters: int = 100,
-    reply_ts: Sequence[str] = (),
-    on_posted: Posted = forget,
-    on_shown: Callable[[int], None] = lambda _: None,
-    is_taken_over: bool = False,
-) -> LiveReply:
-    return LiveReply(
-        THREAD,
-        "turn-1",
-        messages=channel,
-        pacing=pacing or Pacing(),
-        splitter=SplitEvery(characters),
-        sign=sign,
-        on_posted=on_posted,
-        sure=at_once,
-        reply_ts=reply_ts,
-        on_shown=on_shown,
-        is_taken_over=is_taken_over,
-        settle_seconds=16,
-    )
 
 
 @in_virtual_time

@@ -5,35 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 
 from kimibot.budget import FEW_LIVE
 from kimibot.pacing import Pacing
-from kimibot.reply.live_reply import LiveReply
 from kimibot.views import Button, Handle
-from tests.fakes import THREAD, Channel, Posted, SplitEvery, at_once, forget, sign
+from tests.fakes import Channel, sign
+from tests.reply import opening
 from tests.virtual_time import in_virtual_time
 
 STOP = Button("stop", "Stop", "turn-1")
-
-
-def open_reply(
-    channel: Channel,
-    pacing: Pacing | None = None,
-    *,
-    characters: int = 100,
-    on_posted: Posted = forget,
-) -> LiveReply:
-    return LiveReply(
-        THREAD,
-        "turn-1",
-        messages=channel,
-        pacing=pacing or Pacing(),
-        splitter=SplitEvery(characters),
-        sign=sign,
-        on_posted=on_posted,
-        sure=at_once,
-        stop_button=STOP,
-    )
+open_reply = partial(opening.open_reply, stop_button=STOP)
 
 
 def buttons(channel: Channel) -> list[Handle | None]:
@@ -72,7 +54,8 @@ async def test_a_crowd_of_answers_spends_no_edits_on_buttons_below_text() -> Non
     pacing, channels = Pacing(), [Channel() for _ in range(FEW_LIVE + 1)]
     async with AsyncExitStack() as stack:
         replies = [
-            await stack.enter_async_context(open_reply(channel, pacing)) for channel in channels
+            await stack.enter_async_context(open_reply(channel, pacing=pacing))
+            for channel in channels
         ]
         await asyncio.sleep(5)
         assert [buttons(channel) for channel in channels] == [[STOP]] * len(channels)
@@ -90,7 +73,7 @@ async def test_however_many_answers_end_no_button_is_left_anywhere() -> None:
 
     async def answer(channel: Channel, start_seconds: float) -> None:
         await asyncio.sleep(start_seconds)
-        async with open_reply(channel, pacing, characters=3000) as reply:
+        async with open_reply(channel, pacing=pacing, characters=3000) as reply:
             text = ""
             for number in range(300):
                 text += f"word number {number} of many, "
