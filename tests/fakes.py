@@ -181,18 +181,25 @@ class Submissions:
 @dataclass
 class PullRequests:
     """Where reviews are posted, or why one is not. `on_look` is called before one is looked for,
-    and `on_sent` while it is on its way."""
+    and `on_sent` while it is on its way. What `is_on_its_way` is found by who waits for it."""
 
     fault: GitHubError | NotPosted | None = None
     is_there: bool = False
+    is_on_its_way: bool = False
     looks: int = 0
     on_look: Callable[[], None] = lambda: None
     on_sent: Callable[[], None] = lambda: None
     posted: list[tuple[postable.Postable, bool]] = field(default_factory=list)
 
     async def post(
-        self, review: postable.Postable, *, is_guest: bool, sure: Callable[[], Awaitable[None]]
+        self,
+        review: postable.Postable,
+        *,
+        is_guest: bool,
+        sure: Callable[[], Awaitable[None]],
+        is_taken_over: bool,
     ) -> postable.Posted:
+        self.is_there = self.is_there or (self.is_on_its_way and is_taken_over)
         self.looks += 1
         self.on_look()
         if self.fault is not None:

@@ -41,6 +41,9 @@ from kimibot.review.postable import Postable, Posted
 LOOK_AGAIN_SECONDS = (1.0, 4.0, 6.0)
 """GitHub ends a request after 10 s: a review that is not there then never will be."""
 
+TAKEN_OVER_SECONDS = (1.0, 4.0, 8.0)
+"""The same for who can't know when it was sent: it may have taken a while until it was."""
+
 BETWEEN_WRITES_SECONDS = 1.0
 """https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api"""
 
@@ -57,11 +60,14 @@ Shaped = TypeVar("Shaped", CommentShape, ReviewShape)
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where it goes, and under whose name: "" where GitHub does not say that of its apps."""
+    """Where it goes, for whom, and under whose name: "" where GitHub does not say that of its
+    apps. `sure` is awaited right before anything is sent."""
 
     review: Postable
     full_name: str
     login: str
+    is_guest: bool
+    sure: Sure
 
     @property
     def pull_path(self) -> str:
@@ -82,22 +88,35 @@ class Posting:
         self._web_url = web_url
         self._sleep = sleep
 
-    async def post(self, review: Postable, *, is_guest: bool, sure: Sure) -> Posted:
+    async def post(
+        self, review: Postable, *, is_guest: bool, sure: Sure, is_taken_over: bool = False
+    ) -> Posted:
         """The review as it is there now. Raises GitHubError, and NotPosted where GitHub can be
         reached but the review is not to be, or can't be, put there.
 
-        What is being sent is not given up when this is cancelled: it could not be taken back.
+        What is being sent is not given up when this is cancelled: it could not be taken back. Where
+        it `is_taken_over`, it may be on its way from somebody else.
         """
-        place = _Place(review, review.full_name, await self._login(review, is_guest))
-        reviews = await self._all(place, "reviews", REVIEWS)
+        login = await self._login(review, is_guest)
+        place = _Place(review, review.full_name, login, is_guest, sure)
+        reviews = await self._reviews(place, is_taken_over=is_taken_over)
         if there := _ours_among(reviews, place):
             place = await self._without_standing(place, reviews, there.id)
             return self._posted(place, there, await self._whole(place, there), is_new=False)
-        place = await self._without_standing(await self._checked(place, is_guest), reviews)
+        place = await self._without_standing(await self._checked(place), reviews)
         if place.review.standing and not place.review.remarks:
             raise NotPosted(Unposted.STANDING)
-        await sure()
-        return await _to_its_end(self._send(place, is_guest))
+        return await self._send(place)
+
+    async def _reviews(self, place: _Place, *, is_taken_over: bool) -> list[ReviewShape]:
+        """Those that are there: with ours, if somebody before us has sent it."""
+        found = await self._all(place, "reviews", REVIEWS)
+        for seconds in TAKEN_OVER_SECONDS if is_taken_over else ():
+            if _ours_among(found, place):
+                break
+            await self._sleep(seconds)
+            found = await self._all(place, "reviews", REVIEWS)
+        return found
 
     async def _login(self, review: Postable, is_guest: bool) -> str:
         self._check_access(review.full_name, is_guest)
@@ -140,51 +159,63 @@ class Posting:
                 found += shapes.validate_json(page.body)
         return found
 
-    async def _checked(self, place: _Place, is_guest: bool) -> _Place:
+    async def _checked(self, place: _Place) -> _Place:
         """The place by the repository's name of now, if the pull request is as it was reviewed."""
         pull = await self._pull(place)
         name = pull.base.repo.full_name if pull.base.repo else place.full_name
-        self._check_access(name, is_guest)
+        self._check_access(name, place.is_guest)
         if pull.merged:
             raise NotPosted(Unposted.MERGED)
         if pull.head.sha != place.review.head_sha:
             raise NotPosted(Unposted.MOVED)
         if pull.state != "open":
             raise NotPosted(Unposted.CLOSED)
-        return _Place(place.review, name, place.login)
+        return replace(place, full_name=name)
 
     async def _pull(self, place: _Place) -> PullShape:
         fetched = await self._fetching.get(place.pull_path, with_token=True)
         with as_faults():
             return PullShape.model_validate_json(fetched.body)
 
-    async def _send(self, place: _Place, is_guest: bool) -> Posted:
+    async def _send(self, place: _Place) -> Posted:
         """GitHub takes all comments or none, and does not say which one it minds."""
         try:
-            return await self._sent(place, drafted(place.review), is_guest)
+            return await self._sent(place, drafted(place.review))
         except GitHubFault as error:
             if error.status != UNPROCESSABLE:
                 raise
             log.warning("review refused: %s", error.detail)
         if there := await self._look(place):
             return self._posted(place, there, await self._whole(place, there))
-        return await self._send_without_comments(place, is_guest)
+        return await self._send_without_comments(place)
 
-    async def _send_without_comments(self, place: _Place, is_guest: bool) -> Posted:
+    async def _send_without_comments(self, place: _Place) -> Posted:
         """Once more, with all that was found in the text."""
-        place = await self._checked(place, is_guest)
+        place = await self._checked(place)
         await self._sleep(BETWEEN_WRITES_SECONDS)
         try:
-            return await self._sent(place, in_one_text(place.review), is_guest)
+            return await self._sent(place, in_one_text(place.review))
         except GitHubFault as error:
             if error.status == UNPROCESSABLE:
                 raise NotPosted(Unposted.REFUSED) from error
             raise
 
-    async def _sent(self, place: _Place, draft: Draft, is_guest: bool) -> Posted:
-        """Sent once. Where it is not known what has become of it, it is looked for."""
+    async def _sent(self, place: _Place, draft: Draft) -> Posted:
+        """Sent once, to where the repository is."""
         try:
-            there = await self._written(place, draft, is_guest)
+            return await self._sent_there(place, draft)
+        except RepositoryMoved:
+            return await self._sent_there(await self._checked(place), draft)
+
+    async def _sent_there(self, place: _Place, draft: Draft) -> Posted:
+        """Between two such steps nothing is on its way, and somebody else may go on."""
+        await place.sure()
+        return await _to_its_end(self._written_or_found(place, draft))
+
+    async def _written_or_found(self, place: _Place, draft: Draft) -> Posted:
+        """Where it is not known what has become of it, it is looked for."""
+        try:
+            there = await self._written(place, draft)
         except (GitHubUnreachable, GitHubFault) as error:
             if error.status is not None and 300 <= error.status < 500:
                 raise
@@ -192,11 +223,9 @@ class Posting:
             draft = await self._whole(place, there)
         return self._posted(place, there, draft)
 
-    async def _written(self, place: _Place, draft: Draft, is_guest: bool) -> ReviewShape:
+    async def _written(self, place: _Place, draft: Draft) -> ReviewShape:
         try:
             return await self._write(place, draft)
-        except RepositoryMoved:
-            return await self._write(await self._checked(place, is_guest), draft)
         except AccessRefused as error:
             if (await self._pull(place)).locked:
                 raise NotPosted(Unposted.LOCKED) from error

@@ -26,11 +26,16 @@ class PullRequests(Protocol):
     """GitHub, as far as it is written to."""
 
     async def post(
-        self, review: Postable, *, is_guest: bool, sure: Callable[[], Awaitable[None]]
+        self,
+        review: Postable,
+        *,
+        is_guest: bool,
+        sure: Callable[[], Awaitable[None]],
+        is_taken_over: bool,
     ) -> Posted:
         """Puts a review there, or finds that it is there. It is there once, however often and by
-        whomever this is called; `sure` returns once nobody else may be at it. Raises GitHubError
-        and NotPosted."""
+        whomever this is called; `sure` returns once nobody else may be at it, and what is taken
+        over may still be on its way there. Raises GitHubError and NotPosted."""
 
 
 class Reviews(Protocol):
@@ -74,9 +79,13 @@ class Posting:
         review, turn = await self._review(attempt), attempt.turn
         if review is None:
             return phrases.GONE, ""
-        is_guest = await self._guests.is_external(turn.asker, turn.asker_team)
-        sure = partial(_sure, attempt)
-        return _told(attempt, await self._pulls.post(review, is_guest=is_guest, sure=sure))
+        posted = await self._pulls.post(
+            review,
+            is_guest=await self._guests.is_external(turn.asker, turn.asker_team),
+            sure=partial(_sure, attempt),
+            is_taken_over=turn.takeovers > 0,
+        )
+        return _told(attempt, posted)
 
     async def _review(self, attempt: Attempt) -> Postable | None:
         """As it is to be posted, None where it was not kept."""

@@ -14,6 +14,7 @@ import pytest
 
 from kimibot.errors import (
     AccessRefused,
+    ClaimLost,
     GitHubError,
     GitHubLimited,
     NotPosted,
@@ -40,6 +41,7 @@ from kimibot.sandbox.github import (
     Order,
     local_github,
 )
+from kimibot.sandbox.github.reviewing import add_review
 
 LINES = [b"line %d\n" % number for number in range(1, 61)]
 OLD = {"a.py": b"".join(LINES)}
@@ -351,6 +353,68 @@ async def test_nothing_is_sent_while_the_thread_may_be_somebody_elses(
             await asyncio.wait_for(posting, 0.3)
 
     assert posts(local) == 0
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        Order("reviews", 422, "Unprocessable Entity", method="POST"),
+        Order("reviews", 301, "", {"Location": "/elsewhere"}, method="POST"),
+    ],
+    ids=["for its comments", "under its old name"],
+)
+async def test_before_it_is_sent_once_more_the_thread_must_still_be_ours(
+    refused: Order, local: LocalGitHub, opened: Opener
+) -> None:
+    """Whoever has taken it over may have posted it by then."""
+
+    async def sure_once() -> None:
+        if posts(local):
+            raise ClaimLost("turn")
+
+    local.orders.append(refused)
+    async with opened() as github:
+        review = await reviewed(github, "added")
+        with pytest.raises(ClaimLost):
+            await github.posting.post(review, is_guest=False, sure=sure_once)
+
+    assert posts(local) == 1
+    assert pull_of(local).reviews == []
+
+
+async def test_what_an_owner_before_may_still_be_sending_is_waited_for(
+    local: LocalGitHub, opened: Opener
+) -> None:
+    """GitHub works on it for up to ten seconds after who has sent it was killed."""
+    waited: list[float] = []
+    sent: list[Postable] = []
+
+    async def wait(seconds: float) -> None:
+        waited.append(seconds)
+        if len(waited) == 3:
+            add_review(pull_of(local), drafted(sent[0]).payload)
+
+    async with opened(sleep=wait) as github:
+        sent.append(await reviewed(github, "added"))
+        posted = await github.posting.post(
+            sent[0], is_guest=False, sure=at_once, is_taken_over=True
+        )
+
+    assert not posted.is_new
+    assert sum(waited) > 10
+    assert posts(local) == 0
+    assert len(pull_of(local).reviews) == 1
+
+
+async def test_what_no_owner_before_has_sent_is_posted_after_all(
+    local: LocalGitHub, opened: Opener
+) -> None:
+    async with opened() as github:
+        review = await reviewed(github, "added")
+        posted = await github.posting.post(review, is_guest=False, sure=at_once, is_taken_over=True)
+
+    assert posted.is_new
+    assert posts(local) == 1
 
 
 async def test_after_newer_commits_nothing_is_posted(local: LocalGitHub, opened: Opener) -> None:

@@ -104,6 +104,17 @@ async def test_what_was_posted_before_a_crash_and_then_stopped_is_told_as_posted
 
 
 @in_virtual_time
+async def test_what_was_on_its_way_at_a_crash_is_waited_for_and_told_as_posted() -> None:
+    pulls = PullRequests(is_on_its_way=True)
+    stage = stage_with(pulls)
+
+    await post(stage, replace(PRESSED, attempt=2, takeovers=1))
+
+    assert pulls.posted == []
+    assert stage.channel.bodies() == [f"{POSTED}: 1 comment at the lines."]
+
+
+@in_virtual_time
 async def test_what_was_stopped_after_a_crash_is_not_posted_if_it_was_not_before() -> None:
     pulls = PullRequests()
     stage = stage_with(pulls)
