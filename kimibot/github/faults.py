@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import email.utils
 import json
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -95,17 +96,19 @@ def _limited(status: int, headers: Headers, detail: str) -> GitHubLimited | None
 
 
 def _wait_seconds(headers: Headers, *, is_primary: bool) -> float | None:
-    """By GitHub's own clock."""
+    """By GitHub's own clock; None where that is no time that ends."""
     wish, reset = headers.get("retry-after", ""), headers.get("x-ratelimit-reset", "")
-    if wish.isdecimal():
-        return float(wish)
-    if not is_primary:
+    if not wish.isdecimal() and not is_primary:
         return SECONDARY_SECONDS
     try:
-        now = email.utils.parsedate_to_datetime(headers.get("date", "")).timestamp()
-        return max(0.0, float(reset) - now)
+        seconds = float(wish) if wish.isdecimal() else float(reset) - _now(headers)
     except ValueError:
         return None
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+def _now(headers: Headers) -> float:
+    return email.utils.parsedate_to_datetime(headers.get("date", "")).timestamp()
 
 
 def _refused(status: int, headers: Headers, detail: str) -> AccessRefused:

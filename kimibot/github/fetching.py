@@ -89,7 +89,7 @@ class Fetching:
                 return found
             if found.status not in _KEEP_THE_METHOD or not found.location:
                 raise RepositoryMoved("a redirect of what was to be written", status=found.status)
-            url = url.join(found.location)
+            url = _address(found.location, url)
         raise GitHubFault("redirects that lead nowhere", status=310)
 
     async def pages(
@@ -102,7 +102,7 @@ class Fetching:
             yield page
             if not page.next_url:
                 return
-            page = await self._retried(httpx.URL(page.next_url), JSON, with_token)
+            page = await self._retried(_address(page.next_url, self._api), JSON, with_token)
         yield page
 
     async def _retried(self, url: httpx.URL, accept: str, with_token: bool) -> Fetched:
@@ -123,7 +123,7 @@ class Fetching:
                 return fetched
             if not fetched.location:
                 break
-            url = url.join(fetched.location)
+            url = _address(fetched.location, url)
         raise GitHubFault("redirects that lead nowhere", status=310)
 
     def _check(self, url: httpx.URL) -> None:
@@ -172,6 +172,14 @@ def file_path(path: str) -> str:
     if not path or any(part in ("", ".", "..") for part in path.split("/")):
         raise GitHubError("no file can have this name")
     return quote(path)
+
+
+def _address(named: str, seen_at: httpx.URL) -> httpx.URL:
+    """An address that a response names. Raises GitHubFault for what is none."""
+    try:
+        return seen_at.join(named)
+    except httpx.InvalidURL as error:
+        raise GitHubFault("what is no address was to be fetched", status=310) from error
 
 
 def _fetched(response: httpx.Response, body: bytes) -> Fetched:

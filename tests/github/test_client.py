@@ -21,6 +21,7 @@ from kimibot.errors import (
 )
 from kimibot.github.client import GitHub, open_github
 from kimibot.github.facts import line_links, told
+from kimibot.github.fetching import Fetching
 from kimibot.review.addresses import Address
 from kimibot.review.changes import Anchor, Diff, FileDiff, Side, Status
 from kimibot.review.report import covered
@@ -445,6 +446,25 @@ async def test_no_next_page_is_fetched_from_another_host(
         with pytest.raises(GitHubError):
             await github.comments(change)
     assert elsewhere.requests == []
+
+
+@pytest.mark.parametrize("there", ["http://a:b/", "//[::1", "http://☃..☃/", f"/{'x' * 70_000}"])
+async def test_a_response_that_names_no_address_is_a_failure_of_github(there: str) -> None:
+    """A proxy on the way may write anything there."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/list":
+            return httpx.Response(200, headers={"Link": f'<{there}>; rel="next"'.encode()})
+        return httpx.Response(307, headers={"Location": there.encode()})
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as http:
+        fetching = Fetching(http, "https://api.example", GITHUB_TOKEN, at_once)
+        with pytest.raises(GitHubError):
+            await fetching.get("/user", with_token=True)
+        with pytest.raises(GitHubError):
+            await fetching.write("POST", "/x", {})
+        with pytest.raises(GitHubError):
+            _ = [page async for page in fetching.pages("/list", with_token=True)]
 
 
 async def test_the_token_goes_to_the_api_and_only_where_it_may(

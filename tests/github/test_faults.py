@@ -90,6 +90,8 @@ def test_a_refusal_says_what_it_needs(headers: dict[str, str], message: str, nee
         ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": RESET} | DATE, 120.0, "in 2 min"),
         ({"x-ratelimit-remaining": "0"} | DATE, None, "later"),
         ({"retry-after": "7"}, 7.0, "in 1 min"),
+        ({"retry-after": "9" * 400}, None, "later"),
+        ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "inf"} | DATE, None, "later"),
         ({}, 60.0, "in 1 min"),
     ],
 )
