@@ -454,8 +454,8 @@ async def test_a_response_that_names_no_address_is_a_failure_of_github(there: st
 
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.path == "/list":
-            return httpx.Response(200, headers={"Link": f'<{there}>; rel="next"'.encode()})
-        return httpx.Response(307, headers={"Location": there.encode()})
+            return httpx.Response(200, headers=[(b"Link", f'<{there}>; rel="next"'.encode())])
+        return httpx.Response(307, headers=[(b"Location", there.encode())])
 
     async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as http:
         fetching = Fetching(http, "https://api.example", GITHUB_TOKEN, at_once)
