@@ -34,6 +34,7 @@ from kimibot.errors import (
     Unreachable,
 )
 from kimibot.texts import UNFORESEEN, with_trace
+from kimibot.unseen import spelled_out
 
 SPENT_ON_THINKING = (
     "Kimi spent its whole budget on thinking and wrote no answer. "
@@ -125,7 +126,7 @@ def too_long_by(excess_tokens: int) -> str:
 
 def _some(names: Sequence[str]) -> str:
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return ", ".join(names[:_MOST_NAMES]) + more
+    return ", ".join(map(spelled_out, names[:_MOST_NAMES])) + more
 
 
 _FAILURES: dict[type[KimiError], tuple[str, bool]] = {

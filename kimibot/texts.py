@@ -10,6 +10,7 @@ from kimibot.allowance import Limit, Whose
 from kimibot.answers import CUT_OFF, Retry
 from kimibot.errors import Busy
 from kimibot.turns import Kind
+from kimibot.unseen import without_unseen
 
 TRY_AGAIN = "try_again"
 TRY_AGAIN_LABEL = "Try again"
@@ -166,7 +167,7 @@ def history_in_part(count: int, part: str) -> str:
 
 def stopped(name: str) -> str:
     """What stands below an answer that somebody stopped; without a name where it is not known."""
-    name = " ".join(name.split())[:60]
+    name = " ".join(without_unseen(name).split())[:60]
     return f"Stopped by {name}." if name else STOPPED
 
 

@@ -12,7 +12,8 @@ from typing import Any
 from kimibot.github.markdown import Piece, fence, pieces, quiet, within
 from kimibot.review import phrases
 from kimibot.review.postable import Postable, Remark
-from kimibot.review.report import SEVERITY_WORDS, inline_code, language
+from kimibot.review.report import SEVERITY_WORDS, code_span, language
+from kimibot.unseen import spelled_out
 
 MOST_COMMENTS = 30
 MOST_COMMENT_BYTES = 8_000
@@ -50,7 +51,7 @@ def in_one_text(review: Postable) -> Draft:
 def head_in_text(remark: Remark) -> str:
     """The line with which it begins where it does not stand at its own."""
     path, _, line = remark.finding.anchor
-    return f"{inline_code(quiet(f'{path}:{line}'))} · {_head(remark)}"
+    return f"{code_span(quiet(spelled_out(f'{path}:{line}')))} · {_head(remark)}"
 
 
 def marker(review: Postable) -> str:

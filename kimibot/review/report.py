@@ -15,6 +15,7 @@ from kimibot.review.findings import Chosen, Finding
 from kimibot.review.locks import LockRemark, lock_remarks
 from kimibot.review.said import Severity
 from kimibot.review.selecting import Coverage, Look
+from kimibot.unseen import spelled_out
 
 LinkOf = Callable[[Anchor], str]
 """Where a line can be looked at, or ""."""
@@ -269,8 +270,11 @@ def title_alone(finding: Finding) -> str:
 
 
 def inline_code(text: str) -> str:
-    """On one line, between more backticks than are in it."""
-    line = " ".join(text[:_LONGEST_PATH].split())
+    """On one line, as it can be told from any other, between more backticks than are in it."""
+    return code_span(spelled_out(" ".join(text[:_LONGEST_PATH].split())))
+
+
+def code_span(line: str) -> str:
     mark = span_mark(line)
     space = " " if "`" in line else ""
     return f"{mark}{space}{line}{space}{mark}"

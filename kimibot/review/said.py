@@ -18,6 +18,7 @@ from pydantic import (
 )
 
 from kimibot.review.changes import Side
+from kimibot.unseen import without_unseen
 
 LONGEST_TITLE = 200
 LONGEST_TEXT = 2_000
@@ -74,8 +75,12 @@ def _one_line(value: object) -> str:
     return " ".join(_text(value).split())[:LONGEST_TITLE]
 
 
+def _title(value: object) -> str:
+    return without_unseen(_one_line(value))
+
+
 def _prose(value: object) -> str:
-    return _text(value).strip()[:LONGEST_TEXT]
+    return without_unseen(_text(value)).strip()[:LONGEST_TEXT]
 
 
 def _quote(value: object) -> str:
@@ -110,7 +115,7 @@ class FindingLine(BaseModel):
         "", validation_alias=AliasChoices("quote", "quoted_line", "code", "snippet")
     )
     severity: Annotated[Severity, BeforeValidator(_severity)] = Severity.MINOR
-    title: Annotated[str, BeforeValidator(_one_line)] = Field(
+    title: Annotated[str, BeforeValidator(_title)] = Field(
         "", validation_alias=AliasChoices("title", "problem", "summary", "issue")
     )
     why: Annotated[str, BeforeValidator(_prose)] = Field(

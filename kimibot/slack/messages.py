@@ -14,6 +14,7 @@ from kimibot.slack.inline import BREAK
 from kimibot.slack.long_code import without_our_lines
 from kimibot.slack.markdown import notification, unescape
 from kimibot.slack.web_api import WebApi
+from kimibot.unseen import without_unseen
 from kimibot.views import Button, Handle, Menu, Question, Style, View
 
 log = logging.getLogger(__name__)
@@ -217,8 +218,8 @@ def _confirm(question: Question) -> dict[str, Any]:
 
 
 def _plain_text(text: str) -> dict[str, Any]:
-    """As it is: a label may be somebody's text, in which `:name:` is no emoji."""
-    return {"type": "plain_text", "text": text, "emoji": False}
+    """A label may be somebody's text: in it `:name:` is no emoji, and nothing turns the others."""
+    return {"type": "plain_text", "text": without_unseen(text), "emoji": False}
 
 
 def _note(note: str) -> dict[str, Any]:

@@ -72,6 +72,13 @@ def test_where_github_takes_no_comments_all_is_in_the_text() -> None:
     assert "`src/rows.py:5`" in draft.body
 
 
+def test_a_file_whose_name_hides_something_is_posted_as_what_it_is() -> None:
+    body = drafted(review(remark("src/\u202egpj.\u200b@acme.py", is_in_diff=False))).body
+
+    assert rf"`src/\u202egpj.\u200b@{BREAK}acme.py:" in body
+    assert "\u202e" not in body
+
+
 def test_a_suggestion_for_exactly_the_line_can_be_applied_at_a_press() -> None:
     assert comment_of(remark(suggestion="y", replacement="    y")).endswith(
         "\n\n```suggestion\n    y\n```"

@@ -123,6 +123,17 @@ def test_a_title_in_a_sentence_of_ours_neither_pings_nor_draws() -> None:
     assert "<!channel>" not in render(f"About {said}")
 
 
+def test_a_file_whose_name_hides_something_is_shown_as_what_it_is() -> None:
+    hidden = "src/\u202egpj.\u2066a\u200b.py"
+    skipped = Coverage(whole(hidden, b""), Look.SKIPPED, 0, 0, "binary")
+    at_it = replace(BUG, anchor=Anchor(hidden, Side.NEW, 4))
+
+    told = finished(Review(choose([at_it]), [skipped], fixed=[at_it]))
+
+    assert told.count(r"`src/\u202egpj.\u2066a\u200b.py") == 3
+    assert not set("\u202e\u2066\u200b") & set(told)
+
+
 def test_files_that_could_not_be_had_are_counted() -> None:
     assert covered([WHOLE], 12) == "Read 1 of 13 files. Not to be had: 12 files."
 

@@ -246,6 +246,16 @@ def test_prose_instead_of_findings_is_kept_whole() -> None:
     assert found.prose == f"{prose}\n"
 
 
+def test_nothing_in_the_words_of_a_finding_turns_or_hides_others() -> None:
+    turned = "\u202eReads \u200btoo far\u202c"
+    said = line(title=turned, why=f"{turned}.\nSo it ends.")
+
+    found = heard(said, json.dumps({"verdict": turned}))
+
+    assert (found.findings[0].title, found.verdicts) == ("Reads too far", ["Reads too far"])
+    assert found.findings[0].why == "Reads too far.\nSo it ends."
+
+
 def test_the_verdict_is_told_from_findings() -> None:
     found = heard(line(), '{"verdict": "Mend `first`: it changes its argument."}')
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from kimibot.pacing import Pacing, now
 from kimibot.sandbox.slack import BOT_TOKEN, TEAM_ID, LocalSlack, local_slack
 from kimibot.slack.messages import SlackMessages
 from kimibot.slack.web_api import WebApi, open_web_api
-from kimibot.views import Button, Menu, Style, View
+from kimibot.views import Button, Menu, Question, Style, View
 
 VIEW = View("It **copies** the list.", "a note", (Button("try_again", "Try again", "turn-1"),))
 
@@ -93,6 +94,18 @@ async def test_a_menu_is_within_slacks_limits_whatever_is_to_choose(style: Style
         assert not any(one["text"]["emoji"] for one in menu["options"])
         assert await s.slack.pings() == []
         assert await s.slack.complaints() == []
+
+
+async def test_no_label_turns_the_others_or_holds_what_nobody_sees() -> None:
+    turned = Button("a", "\u202ehctaP\u200b", "turn-1", Question("\u2066A?", "\u202eB", "C", "D"))
+    menu = Menu("explain", "\u202dExplain…", (("1 · \u202egpj.exe", "turn-1:1"),))
+    async with scene() as s:
+        await s.post(View("text", handles=(turned, menu)))
+
+        message = (await s.slack.thread(s.thread.channel, s.thread.root_ts))[-1]
+        shown = json.dumps(message["blocks"], ensure_ascii=False)
+        assert "1 · gpj.exe" in shown
+        assert not set("\u202d\u202e\u2066\u200b") & set(shown)
 
 
 async def test_nothing_that_we_post_may_unfurl() -> None:
