@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -187,7 +188,7 @@ async def test_many_asks_in_one_thread_end_as_answered_or_merged(tmp_path: Path)
         await s.outcome(root, count=5)
 
         rows = await s.rows("SELECT outcome, count(*) AS n FROM turns GROUP BY outcome")
-        outcomes = {row.outcome: row.n for row in rows}
+        outcomes = Counter({row.outcome: row.n for row in rows})
         assert outcomes["answered"] == len(await s.replies(root))
         assert outcomes["answered"] + outcomes["merged"] == 5
 
