@@ -133,7 +133,7 @@ def _answering(settings: Settings, edges: Edges) -> Answering:
         daily_tokens=UsageStore(edges.database),
         admission=Admission(_policy(settings), workspace),
         own_words=OwnWords(edges.store, _help_text(settings)),
-        posting=Posting(edges.github.posting, edges.store, workspace),
+        posting=Posting(edges.github.writing, edges.store, workspace),
         system_prompt=_system_prompt(settings),
         limits=_limits(settings),
         shows_reasoning=settings.show_reasoning == "ask",

@@ -240,4 +240,4 @@ def sign(elapsed_seconds: float) -> str:
     return "Thinking…" if elapsed_seconds < 5 else f"Thinking… {elapsed_seconds:.0f} s"
 
 
-Posted = Callable[[Sequence[str]], Awaitable[None]]
+OnPosted = Callable[[Sequence[str]], Awaitable[None]]

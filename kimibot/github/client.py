@@ -34,8 +34,8 @@ from kimibot.github.facts import (
     pull_change,
 )
 from kimibot.github.fetching import DIFF, RAW, Fetched, Fetching, Sleep, file_path, segment
-from kimibot.github.posting import Posting
 from kimibot.github.rebuilding import completed, file_diff, from_contents, is_withheld
+from kimibot.github.writing import Writing
 from kimibot.review.addresses import Address, web_host
 from kimibot.review.changes import Diff, FileDiff, Side, Status
 from kimibot.review.diffs import parse
@@ -82,7 +82,7 @@ class GitHub:
         self, fetching: Fetching, access: Access, api_url: str, sleep: Sleep = asyncio.sleep
     ) -> None:
         self.api_url = api_url
-        self.posting = Posting(fetching, access, web_url(api_url), sleep)
+        self.writing = Writing(fetching, access, web_url(api_url), sleep)
         self._fetching = fetching
         self._access = access
 

@@ -38,7 +38,7 @@ class Messages(Protocol):
         """The ts of all messages of the turn's reply that are in the thread, oldest first."""
 
 
-Posted = Callable[[Sequence[str]], Awaitable[None]]
+OnPosted = Callable[[Sequence[str]], Awaitable[None]]
 Sure = Callable[[], Awaitable[None]]
 """Returns when a call may be made: when our claim on the thread will outlast it."""
 
@@ -54,7 +54,7 @@ class ReplyTo:
 
     thread: Thread
     turn_id: str
-    on_posted: Posted
+    on_posted: OnPosted
     sure: Sure
     reply_ts: Sequence[str] = ()
     is_taken_over: bool = False

@@ -9,7 +9,7 @@ from kimibot.pacing import Pacing
 from kimibot.reply.live_reply import LiveReply
 from kimibot.reply.open_part import Splitter
 from kimibot.reply.parts import ReplyTo
-from tests.fakes import THREAD, Channel, Posted, SplitEvery, at_once, forget, sign
+from tests.fakes import THREAD, Channel, OnPosted, SplitEvery, at_once, forget, sign
 
 
 def open_reply(
@@ -19,7 +19,7 @@ def open_reply(
     characters: int = 100,
     splitter: Splitter | None = None,
     turn_id: str = "turn-1",
-    on_posted: Posted = forget,
+    on_posted: OnPosted = forget,
     reply_ts: Sequence[str] = (),
     is_taken_over: bool = False,
     **more: Any,

@@ -77,7 +77,7 @@ class _Place:
         return not self.login or (author is not None and author.login.lower() == self.login.lower())
 
 
-class Posting:
+class Writing:
     """Writes to GitHub: the only one that does."""
 
     def __init__(

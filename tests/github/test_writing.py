@@ -121,7 +121,7 @@ async def reviewed(github: GitHub, *places: str) -> Postable:
 async def post(opened: Opener, *places: str) -> tuple[Posted, Postable]:
     async with opened() as github:
         review = await reviewed(github, *places)
-        return await github.posting.post(review, is_guest=False, sure=at_once), review
+        return await github.writing.post(review, is_guest=False, sure=at_once), review
 
 
 async def refusal(opened: Opener, local: LocalGitHub) -> NotPosted | GitHubError:
@@ -162,7 +162,7 @@ async def post_as(opened: Opener, run: str, *findings: Finding) -> Posted:
         pull = (await Submissions(github).read(PULL, "", is_guest=False)).pull
         assert pull is not None
         review = replace(review_of(pull, *findings), run=run)
-        return await github.posting.post(review, is_guest=False, sure=at_once)
+        return await github.writing.post(review, is_guest=False, sure=at_once)
 
 
 async def test_what_another_review_has_said_at_a_line_does_not_stand_there_twice(
@@ -241,7 +241,7 @@ async def test_a_marker_that_somebody_has_copied_is_not_taken_for_ours(
         copied = {"id": 1, "state": "COMMENTED", "body": marker(review)}
         copied |= {"user": {"login": "mallory"}, "commit_id": review.head_sha}
         pull_of(local).reviews.append(copied)
-        posted = await github.posting.post(review, is_guest=False, sure=at_once)
+        posted = await github.writing.post(review, is_guest=False, sure=at_once)
 
     assert posted.is_new
     assert len(pull_of(local).reviews) == 2
@@ -326,14 +326,14 @@ async def test_what_is_being_sent_is_not_given_up_when_the_turn_is(
     local.orders.append(Order("reviews", 502, method="POST", is_late=True, delay_seconds=0.2))
     async with opened() as github:
         review = await reviewed(github, "added")
-        posting = asyncio.create_task(github.posting.post(review, is_guest=False, sure=at_once))
+        posting = asyncio.create_task(github.writing.post(review, is_guest=False, sure=at_once))
         await sent.wait()
         began = asyncio.get_running_loop().time()
         posting.cancel("draining")
         with pytest.raises(asyncio.CancelledError, match="draining"):
             await posting
         waited_seconds = asyncio.get_running_loop().time() - began
-        again = await github.posting.post(review, is_guest=False, sure=at_once)
+        again = await github.writing.post(review, is_guest=False, sure=at_once)
 
     assert waited_seconds > 0.1, "it went on before the answer was there"
     assert not again.is_new
@@ -348,7 +348,7 @@ async def test_nothing_is_sent_while_the_thread_may_be_somebody_elses(
 
     async with opened() as github:
         review = await reviewed(github, "added")
-        posting = github.posting.post(review, is_guest=False, sure=never)
+        posting = github.writing.post(review, is_guest=False, sure=never)
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(posting, 0.3)
 
@@ -376,7 +376,7 @@ async def test_before_it_is_sent_once_more_the_thread_must_still_be_ours(
     async with opened() as github:
         review = await reviewed(github, "added")
         with pytest.raises(ClaimLost):
-            await github.posting.post(review, is_guest=False, sure=sure_once)
+            await github.writing.post(review, is_guest=False, sure=sure_once)
 
     assert posts(local) == 1
     assert pull_of(local).reviews == []
@@ -396,7 +396,7 @@ async def test_what_an_owner_before_may_still_be_sending_is_waited_for(
 
     async with opened(sleep=wait) as github:
         sent.append(await reviewed(github, "added"))
-        posted = await github.posting.post(
+        posted = await github.writing.post(
             sent[0], is_guest=False, sure=at_once, is_taken_over=True
         )
 
@@ -411,7 +411,7 @@ async def test_what_no_owner_before_has_sent_is_posted_after_all(
 ) -> None:
     async with opened() as github:
         review = await reviewed(github, "added")
-        posted = await github.posting.post(review, is_guest=False, sure=at_once, is_taken_over=True)
+        posted = await github.writing.post(review, is_guest=False, sure=at_once, is_taken_over=True)
 
     assert posted.is_new
     assert posts(local) == 1
@@ -422,7 +422,7 @@ async def test_after_newer_commits_nothing_is_posted(local: LocalGitHub, opened:
         review = await reviewed(github, "added")
         pull_of(local).new = NEW | {"b.py": b"1\n"}
         with pytest.raises(NotPosted) as raised:
-            await github.posting.post(review, is_guest=False, sure=at_once)
+            await github.writing.post(review, is_guest=False, sure=at_once)
 
     assert raised.value.why is Unposted.MOVED
     assert posts(local) == 0
@@ -433,9 +433,9 @@ async def test_what_was_posted_before_newer_commits_is_still_found(
 ) -> None:
     async with opened() as github:
         review = await reviewed(github, "added")
-        await github.posting.post(review, is_guest=False, sure=at_once)
+        await github.writing.post(review, is_guest=False, sure=at_once)
         pull_of(local).new = NEW | {"b.py": b"1\n"}
-        again = await github.posting.post(review, is_guest=False, sure=at_once)
+        again = await github.writing.post(review, is_guest=False, sure=at_once)
 
     assert not again.is_new
 
@@ -463,7 +463,7 @@ async def test_a_text_that_stays_behind_without_its_comments_gets_what_they_said
             pull.full_name, 7, pull.head_sha, pull.places | {PLACES["after a hunk"]}
         )
         review = review_of(wrong, found_at(PLACES["after a hunk"]))
-        posted = await github.posting.post(review, is_guest=False, sure=at_once)
+        posted = await github.writing.post(review, is_guest=False, sure=at_once)
 
     [there] = pull_of(local).reviews
     assert there["body"] == in_one_text(review).body
@@ -484,7 +484,7 @@ async def test_between_a_refusal_and_the_second_try_the_head_is_looked_at_again(
 
         local.on_review = push
         with pytest.raises(NotPosted) as raised:
-            await github.posting.post(review, is_guest=False, sure=at_once)
+            await github.writing.post(review, is_guest=False, sure=at_once)
 
     assert raised.value.why is Unposted.MOVED
     assert posts(local) == 1
@@ -557,7 +557,7 @@ async def test_a_closed_pull_request_is_left_alone(
         review = await reviewed(github, "added")
         pull_of(local).state, pull_of(local).is_merged = "closed", is_merged
         with pytest.raises(NotPosted) as raised:
-            await github.posting.post(review, is_guest=False, sure=at_once)
+            await github.writing.post(review, is_guest=False, sure=at_once)
 
     assert raised.value.why is why
     assert posts(local) == 0
@@ -570,7 +570,7 @@ async def test_what_was_reviewed_while_it_was_closed_is_posted_once_it_is_open_a
     async with opened() as github:
         review = await reviewed(github, "added")
         pull_of(local).state = "open"
-        posted = await github.posting.post(review, is_guest=False, sure=at_once)
+        posted = await github.writing.post(review, is_guest=False, sure=at_once)
 
     assert posted.is_new
 
@@ -583,7 +583,7 @@ async def test_a_repository_that_has_moved_gets_it_under_its_new_name(
         pull = pull_of(local)
         local.repositories.clear()
         local.add(LocalRepository("acme/market", {7: pull}, moved_from="acme/shop"))
-        posted = await github.posting.post(review, is_guest=False, sure=at_once)
+        posted = await github.writing.post(review, is_guest=False, sure=at_once)
 
     assert posted.full_name == "acme/market"
     assert len(pull.reviews) == 1
@@ -598,7 +598,7 @@ async def test_a_repository_that_has_moved_out_of_what_is_allowed_gets_nothing(
         local.repositories.clear()
         local.add(LocalRepository("other/shop", {7: pull}, moved_from="acme/shop"))
         with pytest.raises(RepositoryRefused):
-            await github.posting.post(review, is_guest=False, sure=at_once)
+            await github.writing.post(review, is_guest=False, sure=at_once)
 
     assert posts(local) == 0
 
@@ -645,11 +645,11 @@ async def test_nothing_is_posted_for_guests_and_where_it_is_not_switched_on(
         review = await reviewed(github, "added")
         guests = await Submissions(github).read(PULL, "", is_guest=True)
         with pytest.raises(RepositoryRefused):
-            await github.posting.post(review, is_guest=True, sure=at_once)
+            await github.writing.post(review, is_guest=True, sure=at_once)
     async with opened(posts=False) as github:
         off = await Submissions(github).read(PULL, "", is_guest=False)
         with pytest.raises(RepositoryRefused):
-            await github.posting.post(review, is_guest=False, sure=at_once)
+            await github.writing.post(review, is_guest=False, sure=at_once)
 
     assert guests.pull is off.pull is None
     assert posts(local) == 0
