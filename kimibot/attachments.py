@@ -44,6 +44,11 @@ class SharedFile:
     url: str = ""
     access: str = ""
 
+    @property
+    def is_deleted(self) -> bool:
+        """Whether no more than a tombstone of it is left in its message."""
+        return self.mode == "tombstone"
+
 
 @dataclass(frozen=True, slots=True)
 class Contents:

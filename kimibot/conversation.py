@@ -109,6 +109,13 @@ class Edit:
     before: Message | None
     edited_ts: str
 
+    @property
+    def files_gone(self) -> frozenset[str]:
+        """The ids of the files that are not in it any more, or not in Slack."""
+        named = (*(self.before.files if self.before else ()), *self.message.files)
+        left = {file.id for file in self.message.files if not file.is_deleted}
+        return frozenset(file.id for file in named) - left
+
 
 @dataclass(frozen=True, slots=True)
 class Deletion:

@@ -6,7 +6,7 @@ and what runs elsewhere when its owner looks.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Protocol
 
 from kimibot import texts
@@ -28,7 +28,9 @@ https://docs.slack.dev/apis/events-api/#retries"""
 class Corrections(Protocol):
     """What is stored of edits. All raise DatabaseUnavailable."""
 
-    async def correct(self, message: Message, *, restarts: bool) -> Corrected: ...
+    async def correct(
+        self, message: Message, *, files_gone: Collection[str], restarts: bool
+    ) -> Corrected: ...
 
     async def add_if_ours(self, message: Message) -> None: ...
 
@@ -95,7 +97,9 @@ class Editing:
         return again is not Again.STILL_RUNNING
 
     async def _correct(self, edit: Edit) -> Corrected:
-        return await self._corrections.correct(edit.message, restarts=_is_soon(edit))
+        return await self._corrections.correct(
+            edit.message, files_gone=edit.files_gone, restarts=_is_soon(edit)
+        )
 
     def _asks_now(self, edit: Edit) -> bool:
         """Whether the edit has brought the mention, or the ask itself may not have come yet."""

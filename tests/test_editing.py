@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -36,7 +36,9 @@ class Corrections:
     added: list[Message] = field(default_factory=list)
     renewed: list[Renewal] = field(default_factory=list)
 
-    async def correct(self, message: Message, *, restarts: bool) -> Corrected:
+    async def correct(
+        self, message: Message, *, files_gone: Collection[str], restarts: bool
+    ) -> Corrected:
         self.restarts.append(restarts)
         return self.answers.pop(0)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import bindparam, case, delete, select, update
@@ -78,6 +78,7 @@ _REMOVE = delete(attachments).where(
         )
     )
 )
+_REMOVE_SOME = _REMOVE.where(attachments.c.file_id.in_(bindparam("file_ids", expanding=True)))
 
 
 async def add(connection: AsyncConnection, thread_id: int, added: Sequence[Message]) -> None:
@@ -120,6 +121,15 @@ async def keep(connection: AsyncConnection, thread_id: int, read: Sequence[Attac
 async def remove_of_message(connection: AsyncConnection, team: str, channel: str, ts: str) -> None:
     """Nothing is left of the files of a message."""
     await connection.execute(_REMOVE, {"in_team": team, "in_channel": channel, "of_ts": ts})
+
+
+async def remove_some(
+    connection: AsyncConnection, message: Message, file_ids: Collection[str]
+) -> bool:
+    """Whether the message had any of these."""
+    where = {"in_team": message.thread.team, "in_channel": message.thread.channel}
+    values = {**where, "of_ts": message.ts, "file_ids": list(file_ids)}
+    return (await connection.execute(_REMOVE_SOME, values)).rowcount > 0
 
 
 def _row(thread_id: int, message_id: int, position: int, file: SharedFile) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from kimibot.conversation import Message, Thread
 from kimibot.storage import again, asks, edits
 from kimibot.storage.engine import Database
@@ -15,11 +17,16 @@ class EditStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def correct(self, message: Message, *, restarts: bool) -> Corrected:
-        """Makes what is stored say what the message says now, in one transaction with the mark of
-        its running turn, if that is to begin anew. A message that was deleted stays empty."""
+    async def correct(
+        self, message: Message, *, files_gone: Collection[str] = (), restarts: bool
+    ) -> Corrected:
+        """Makes what is stored say what the message says now, without the files that are gone, in
+        one transaction with the mark of its running turn, if that is to begin anew. A message that
+        was deleted stays empty."""
         async with self._database.writing(ACCEPT_SECONDS) as connection:
             has_changed = await edits.correct(connection, message)
+            if files_gone and await edits.take_files_out(connection, message, files_gone):
+                has_changed = True
             is_known = has_changed or await edits.is_known(connection, message)
             is_to_restart = restarts and has_changed
             to_restart = await edits.restart(connection, message) if is_to_restart else None

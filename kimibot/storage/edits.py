@@ -6,12 +6,14 @@ the next claim has another one.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from sqlalchemy import bindparam, exists, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kimibot.conversation import Message
+from kimibot.storage import attachments
 from kimibot.storage.columns import AnyText, database_now
 from kimibot.storage.memory import add_messages
 from kimibot.storage.tables import (
@@ -41,6 +43,7 @@ _CORRECT = (
     )
     .values(text=_new_text, sent=None, edited_at=database_now())
 )
+_MAKE_ANEW = update(messages).where(*_is_it).values(sent=None, edited_at=database_now())
 _FIND_THREAD = select(threads.c.id).where(
     threads.c.team == bindparam("in_team"),
     threads.c.channel == bindparam("in_channel"),
@@ -74,6 +77,17 @@ async def correct(connection: AsyncConnection, message: Message) -> bool:
     """
     values = {**_where(message), "new_text": message.text}
     return (await connection.execute(_CORRECT, values)).rowcount > 0
+
+
+async def take_files_out(
+    connection: AsyncConnection, message: Message, file_ids: Collection[str]
+) -> bool:
+    """Whether any of these files of the message was kept; what was made of it is not sent again."""
+    where = _where(message)
+    if not await attachments.remove_some(connection, message, file_ids):
+        return False
+    await connection.execute(_MAKE_ANEW, where)
+    return True
 
 
 async def add_if_ours(connection: AsyncConnection, message: Message) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import bindparam, case, delete, exists, func, or_, select, update
+from sqlalchemy import and_, bindparam, case, delete, exists, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from kimibot.answers import Answer, ChatMessage, Usage
@@ -64,6 +64,12 @@ _RECALL = select(
         messages.c.ts <= func.coalesce(_NEWEST_ASK, messages.c.ts),
     ),
 )
+_CLAIMED_AT = (
+    select(func.max(turns.c.claimed_at))
+    .where(turns.c.thread_id == bindparam("in_thread"), turns.c.state == RUNNING)
+    .scalar_subquery()
+)
+"""What was edited later may have been sent as it was before."""
 _PLACE = (
     update(messages)
     .where(
@@ -75,8 +81,11 @@ _PLACE = (
         place=bindparam("at_place"),
         sent=case(
             (
-                messages.c.text
-                == func.coalesce(bindparam("made_of", type_=AnyText), messages.c.text),
+                and_(
+                    messages.c.text
+                    == func.coalesce(bindparam("made_of", type_=AnyText), messages.c.text),
+                    or_(messages.c.edited_at.is_(None), messages.c.edited_at < _CLAIMED_AT),
+                ),
                 bindparam("as_sent", type_=AnyText),
             )
         ),

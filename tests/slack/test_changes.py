@@ -234,6 +234,35 @@ def test_other_words_blocks_files_and_reports_are_an_edit(now: dict[str, Any]) -
     assert edit.edited_ts == "1700000009.000900"
 
 
+A, B = {"id": "F1", "name": "a.py"}, {"id": "F2", "name": "b.py"}
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "gone"),
+    [
+        ({"files": [A, B]}, {"files": [A]}, {"F2"}),
+        ({"files": [A]}, {}, {"F1"}),
+        ({"files": [A, B]}, {"files": [A, {"id": "F2", "mode": "tombstone"}]}, {"F2"}),
+        ({"files": [A]}, {"files": [A], "text": "hullo"}, set()),
+        ({}, {"files": [A]}, set()),
+    ],
+)
+def test_an_edit_knows_which_files_it_has_taken_out(before: Any, now: Any, gone: set[str]) -> None:
+    edit = read_edit(edited(said(**before), said(**now)), US)
+
+    assert edit is not None
+    assert edit.files_gone == gone
+
+
+def test_without_the_message_before_only_deleted_files_are_known_to_be_gone() -> None:
+    deleted = {"id": "F2", "mode": "tombstone"}
+
+    edit = read_edit(edited({}, said(files=[A, deleted])), US)
+
+    assert edit is not None
+    assert edit.files_gone == {"F2"}
+
+
 @pytest.mark.parametrize(
     "author", [{"user": "U_BOT"}, {"bot_id": "B_BOT"}, {"user": "U9", "app_id": "A_BOT"}]
 )

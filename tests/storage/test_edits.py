@@ -8,12 +8,13 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import select
 
+from kimibot.attachments import Attachment, Contents, SharedFile
 from kimibot.conversation import Deletion, Message, Placed, Thread
 from kimibot.storage import Database, Store
 from kimibot.storage.edit_store import EditStore
 from kimibot.storage.stop_store import StopStore
 from kimibot.storage.tables import messages, turns
-from kimibot.turns import Again, Ending, Outcome, Renewal, StopCause
+from kimibot.turns import Again, Claim, Corrected, Ending, Outcome, Renewal, StopCause
 from tests.storage.said import NOW, THREAD, answered, ask, claimed, failed, keep, says, ts
 
 
@@ -86,6 +87,72 @@ async def test_what_was_edited_while_it_was_sent_is_not_taken_for_what_was_sent(
 
     first, _ = await store.recall(thread_id)
     assert (first.place, first.sent) == (1, None)
+
+
+NOTES, KEYS = SharedFile("F1", "notes.txt"), SharedFile("F2", "keys.txt")
+
+
+async def ask_with_files(store: Store) -> tuple[Claim, list[Attachment]]:
+    """A turn that runs, about two files that were read."""
+    message = replace(says(1), files=(NOTES, KEYS))
+    accepted = await store.accept(message, is_ask=True, now=NOW)
+    assert accepted is not None
+    claim = await claimed(store, accepted.thread_id)
+    read = [
+        replace(one, contents=Contents(text=f"in {one.file.name}"))
+        for one in await store.attachments(accepted.thread_id)
+    ]
+    await store.keep_contents(accepted.thread_id, read)
+    return claim, read
+
+
+async def sent_with_files(store: Store, claim: Claim) -> None:
+    [one] = await store.recall(claim.thread_id)
+    placed = (Placed(one.id, 1, "Ana: Why? in notes.txt in keys.txt", one.text),)
+    await keep(store, claim, replace(answered(2, place=2), placed=placed))
+
+
+async def without_keys(edits: EditStore) -> Corrected:
+    return await edits.correct(says(1), files_gone=frozenset({"F2"}), restarts=True)
+
+
+async def test_a_file_that_was_taken_out_of_its_message_is_not_kept_and_not_sent_again(
+    store: Store, edits: EditStore
+) -> None:
+    claim, _ = await ask_with_files(store)
+    await sent_with_files(store, claim)
+
+    corrected, again = await without_keys(edits), await without_keys(edits)
+
+    first, _ = await store.recall(claim.thread_id)
+    left = await store.attachments(claim.thread_id)
+    assert (corrected.has_changed, again.has_changed) == (True, False)
+    assert (first.place, first.sent, first.text) == (1, None, "Why?")
+    assert [one.file.name for one in left] == ["notes.txt"]
+
+
+async def test_a_file_that_was_taken_out_while_it_was_sent_is_not_sent_again_either(
+    store: Store, edits: EditStore
+) -> None:
+    claim, _ = await ask_with_files(store)
+    corrected = await without_keys(edits)
+
+    await sent_with_files(store, claim)
+
+    first, _ = await store.recall(claim.thread_id)
+    assert corrected.restart is not None
+    assert (first.place, first.sent) == (1, None)
+
+
+async def test_a_file_that_is_read_when_it_was_taken_out_leaves_nothing(
+    store: Store, edits: EditStore
+) -> None:
+    claim, read = await ask_with_files(store)
+    await without_keys(edits)
+
+    await store.keep_contents(claim.thread_id, read)
+
+    assert [one.file.name for one in await store.attachments(claim.thread_id)] == ["notes.txt"]
 
 
 async def test_a_message_that_was_deleted_stays_empty(

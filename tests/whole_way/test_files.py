@@ -210,3 +210,21 @@ SHOT = {"name": "shot.png", "base64": base64.b64encode(png()).decode(), "mimetyp
 
 def url(address: str) -> dict[str, str]:
     return {"url_private": address, "url_private_download": address}
+
+
+async def test_a_file_that_is_deleted_in_slack_is_not_sent_to_kimi_again(tmp_path: Path) -> None:
+    async with open_scene(tmp_path) as s:
+        root = await s.slack.say("ana", DEV, "@kimibot what is wrong?", files=[SCRIPT])
+        await s.outcome(root)
+        [message, *_] = await s.slack.messages(DEV)
+        gone = [{"id": message["files"][0]["id"], "mode": "tombstone"}]
+        channel = s.slack.parts.workspace.channel(DEV)
+        s.slack.parts.workspace.messages.change(channel.id, root, {"files": gone})
+        await s.slack.until(lambda: s.slack.ephemerals("ana"), 5.0)
+
+        await s.slack.say("ana", DEV, "@kimibot and now?", thread_ts=root)
+        await s.outcome(root, count=2)
+
+        said = s.kimi.requests[1].body["messages"]
+        assert said[1]["content"].endswith("what is wrong?")
+        assert await s.rows("SELECT 1 FROM attachments") == []
