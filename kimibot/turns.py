@@ -128,7 +128,8 @@ class Turn:
     @property
     def number(self) -> int:
         """Which of the things that the reply lists was pressed, counted from 1; otherwise 0."""
-        return int(self.pressed.split(":")[1]) if ":" in self.pressed else 0
+        _, *numbers = self.pressed.split(":")
+        return int(numbers[0]) if numbers and numbers[0].isdecimal() else 0
 
 
 def answered_together(turns: Sequence[Turn]) -> tuple[Turn, ...]:

@@ -198,6 +198,21 @@ async def test_what_gave_way_is_tried_again_as_what_it_was(store: Store) -> None
     assert await store.press(above, explain, NOW, Asker("U7")) is None
 
 
+async def test_what_is_about_no_number_and_gave_way_still_is_about_none(store: Store) -> None:
+    above, about = (await cut_off(store)).turns[0].id, Press(Kind.ABOUT)
+    thread_id = await store.press(above, about, NOW, Asker("U8"))
+    assert thread_id is not None
+    first = await claimed(store, thread_id)
+    await keep(store, first, failed(ts(3)))
+    await store.press(above, about, NOW, Asker("U9"))
+    await keep(store, await claimed(store, thread_id), answered(4))
+
+    await store.requeue(first.turns[0].id)
+
+    [turn] = (await claimed(store, thread_id)).turns
+    assert (turn.kind, turn.number, turn.ts) == (Kind.ABOUT, 0, ts(2))
+
+
 async def test_what_befalls_the_message_above_does_not_befall_what_was_pressed_below_it(
     store: Store, database: Database
 ) -> None:
