@@ -260,6 +260,7 @@ class Stage:
         self.orders = Orders()
         self.policy: Policy = parts.get("policy") or Policy()
         self.files = Files()
+        self.submissions: Submissions = parts.get("submissions") or Submissions()
         self.pulls: PullRequests = parts.get("pulls") or PullRequests()
         self.now = AT
         self.signal = StopSignal(TURN.id)
@@ -270,7 +271,7 @@ class Stage:
             model=self.model,
             workspace=self.workspace,
             files=self.files,
-            submissions=Submissions(),
+            submissions=self.submissions,
             open_reply=partial(self._open_reply, Pacing()),
             daily_tokens=self.daily_tokens,
             admission=Admission(self.policy, self.workspace),

@@ -110,14 +110,17 @@ class GitHub:
         return change
 
     async def diff(self, change: Change) -> Diff:
-        """All of its files; those that GitHub hands out in no way are there without their hunks."""
+        """All of its files; those that GitHub hands out in no way are there without their hunks.
+
+        Reading takes long for large changes, and must not keep others waiting.
+        """
         try:
             fetched = await self._fetching.get(
                 change.path, with_token=change.with_token, accept=DIFF
             )
         except (TooLarge, GitHubFault):
             return await self._diff_from_files(change)
-        return parse(fetched.body)
+        return await asyncio.to_thread(parse, fetched.body)
 
     async def content(self, change: Change, path: str, side: Side = Side.NEW) -> bytes | None:
         """A file at one of the two commits; None where it is not there, or is no file."""

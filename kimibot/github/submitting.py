@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable
 from typing import TypeVar
@@ -51,7 +52,7 @@ class Submissions:
             attributes=attributes,
             missing_files=diff.missing_files,
             link_of=line_links(self._github.web_url, change),
-            pull=self._pull(change, diff, is_guest),
+            pull=await self._pull(change, diff, is_guest),
             repository=Commits(self._github, change) if change.with_token else None,
         )
 
@@ -65,11 +66,11 @@ class Submissions:
             comments=told(comments),
         )
 
-    def _pull(self, change: Change, diff: Diff, is_guest: bool) -> PullRequest | None:
+    async def _pull(self, change: Change, diff: Diff, is_guest: bool) -> PullRequest | None:
         """Where the review may be posted, if it may: at the lines of the diff as GitHub has it."""
         if change.number is None or not self._github.may_post(change, is_guest=is_guest):
             return None
-        places = commentable(diff.files)
+        places = await asyncio.to_thread(commentable, diff.files)
         return PullRequest(change.full_name, change.number, change.new_sha, places)
 
     async def _rules(self, change: Change) -> str:

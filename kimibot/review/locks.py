@@ -17,11 +17,8 @@ _NAME = r"(?P<host>(?:[\w.-]{1,253}|\[[\da-fA-F:.]{2,45}\])(?::\d{1,5})?)"
 _SCHEME = r"(?P<scheme>https?|ssh|git|ftp):\\?/\\?/(?:[^@/\s\"']{0,200}@)?"
 _HOST = rf"{_SCHEME}{_NAME}"
 _ENCRYPTED = ("https", "ssh")
-
-
-def _behind(keys: str) -> str:
-    """Where something comes from is said in the same line, behind one of these keys."""
-    return rf"\b(?:{keys})\b.{{0,200}}?{_HOST}"
+_FAR = 200
+"""So many signs at most stand between a key and its address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +26,18 @@ class _Kind:
     """Of a lock file: the names of the manifests that it follows, and what its addresses are like.
 
     It has no manifests where they can't be told from its place, no addresses where it does not say
-    from where something comes.
+    from where something comes. With `keys` that is said only behind one of them, in the same line.
     """
 
     manifests: str = ""
     address: str = ""
+    keys: str = ""
 
 
 _NPM = _Kind(
-    "package.json pnpm-workspace.yaml .yarnrc.yml", _behind("resolved|resolution|tarball|registry")
+    "package.json pnpm-workspace.yaml .yarnrc.yml", _HOST, "resolved|resolution|tarball|registry"
 )
-_PYTHON = _Kind("pyproject.toml", _behind("registry|url|index|source"))
+_PYTHON = _Kind("pyproject.toml", _HOST, "registry|url|index|source")
 _ANY_TEXT = rf'"{_HOST}'
 _COMPOSER = rf'(?:"type": "\w+",\s{{1,80}}"url"|"notification-url"): "{_HOST}'  # not its "funding"
 _FLAKE = rf'(?:"host": "(?=[\w.-]+")|"url": "{_SCHEME}){_NAME}'
@@ -57,18 +55,19 @@ KINDS: Mapping[str, _Kind] = MappingProxyType(
         "poetry.lock": _PYTHON,
         "pdm.lock": _PYTHON,
         "uv.lock": _PYTHON,
-        "pixi.lock": _Kind("pixi.toml pyproject.toml", _behind("url|conda|pypi")),
-        "Pipfile.lock": _Kind("Pipfile", _behind("url")),
-        "Cargo.lock": _Kind("Cargo.toml", _behind("source")),
+        "pixi.lock": _Kind("pixi.toml pyproject.toml", _HOST, "url|conda|pypi"),
+        "Pipfile.lock": _Kind("Pipfile", _HOST, "url"),
+        "Cargo.lock": _Kind("Cargo.toml", _HOST, "source"),
         "go.sum": _Kind("go.mod", _GO),
         "go.work.sum": _Kind("go.work go.mod", _GO),
         "Gopkg.lock": _Kind("Gopkg.toml"),
         "composer.lock": _Kind("composer.json", _COMPOSER),
-        "Gemfile.lock": _Kind("Gemfile *.gemspec", _behind("remote")),
+        "Gemfile.lock": _Kind("Gemfile *.gemspec", _HOST, "remote"),
         "flake.lock": _Kind("flake.nix", _FLAKE),
         "MODULE.bazel.lock": _Kind("MODULE.bazel *.MODULE.bazel", _ANY_TEXT),
         ".terraform.lock.hcl": _Kind("*.tf", _TERRAFORM),
-        "Package.resolved": _Kind(address=_behind("location")),  # Xcode keeps it far from the rest
+        # Xcode keeps it far from what it follows.
+        "Package.resolved": _Kind(address=_HOST, keys="location"),
         "Podfile.lock": _Kind("Podfile", _HOST),
     }
 )
@@ -139,10 +138,9 @@ def _folders(path: str) -> Sequence[PurePosixPath]:
 
 
 def _new_hosts(file: FileDiff, kind: _Kind) -> Iterator[str]:
-    address = re.compile(kind.address, re.MULTILINE)
     sides = [(_side(hunk, "old"), _side(hunk, "new")) for hunk in file.hunks]
-    known = {host for old, _ in sides for host in _hosts(old, address)} or _PUBLIC
-    new = (host for _, text in sides for host in _hosts(text, address))
+    known = {host for old, _ in sides for host in _hosts(old, kind)} or _PUBLIC
+    new = (host for _, text in sides for host in _hosts(text, kind))
     return (host for host in dict.fromkeys(new) if host not in known)
 
 
@@ -151,7 +149,16 @@ def _side(hunk: Hunk, version: Literal["old", "new"]) -> str:
     return "\n".join(line.text for line in hunk.lines if getattr(line, version) is not None)
 
 
-def _hosts(text: str, address: re.Pattern[str]) -> Iterator[str]:
-    for found in address.finditer(text):
+def _hosts(text: str, kind: _Kind) -> Iterator[str]:
+    """From each address back to its key: a text may be full of keys without an address."""
+    key = re.compile(rf"\b(?:{kind.keys})\b")
+    for found in re.finditer(kind.address, text, re.MULTILINE):
+        if kind.keys and not _is_behind(key, text, found.start()):
+            continue
         host, scheme = found["host"].lower(), found.groupdict().get("scheme")
         yield host if scheme is None or scheme in _ENCRYPTED else f"{host} ({scheme})"
+
+
+def _is_behind(key: re.Pattern[str], text: str, at: int) -> bool:
+    far = max(0, at - _FAR)
+    return key.search(text, max(far, text.rfind("\n", far, at) + 1), at) is not None

@@ -135,13 +135,7 @@ class Reviewing:
     ) -> Answer:
         await self._remember(attempt, remembered, work)
         await self._passes.carry_out(attempt, reply, work)
-        closed = stages.close(
-            work.plan,
-            work.heard,
-            link_of=work.material.link_of,
-            earlier=work.known.earlier,
-            also_read=tuple(work.looking_up.read),
-        )
+        closed = await asyncio.to_thread(_closed, work)
         attempt.made = closed.report
         found = await asyncio.to_thread(_kept, closed, work, attempt.turn.id)
         steps = latest(work.steps, round(self._budget_tokens * LOOK_UP_SHARE))
@@ -208,6 +202,17 @@ def _plan(material: Material, budget_tokens: int, *, has_tools: bool = False) ->
         attributes=material.attributes,
         missing_files=material.missing_files,
         has_tools=has_tools,
+    )
+
+
+def _closed(work: Work) -> Closed:
+    """Looking through lock files takes long, too."""
+    return stages.close(
+        work.plan,
+        work.heard,
+        link_of=work.material.link_of,
+        earlier=work.known.earlier,
+        also_read=tuple(work.looking_up.read),
     )
 
 
