@@ -12,7 +12,7 @@ from typing import Any
 from kimibot.github.markdown import Piece, fence, pieces, quiet, within
 from kimibot.review import phrases
 from kimibot.review.postable import Postable, Remark
-from kimibot.review.report import SEVERITY_WORDS, code_span, language
+from kimibot.review.report import SEVERITY_WORDS, code_span, language, on_its_side
 from kimibot.unseen import spelled_out
 
 MOST_COMMENTS = 30
@@ -50,8 +50,9 @@ def in_one_text(review: Postable) -> Draft:
 
 def head_in_text(remark: Remark) -> str:
     """The line with which it begins where it does not stand at its own."""
-    path, _, line = remark.finding.anchor
-    return f"{code_span(quiet(spelled_out(f'{path}:{line}')))} · {_head(remark)}"
+    anchor = remark.finding.anchor
+    place = code_span(quiet(spelled_out(f"{anchor.path}:{anchor.line}")))
+    return f"{on_its_side(anchor, place)} · {_head(remark)}"
 
 
 def marker(review: Postable) -> str:

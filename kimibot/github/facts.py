@@ -10,7 +10,7 @@ from urllib.parse import quote
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from kimibot.errors import GitHubFault
-from kimibot.review.changes import Anchor, Side
+from kimibot.review.changes import Anchor, FileDiff, Side
 
 LONGEST_COMMENT = 1_000
 
@@ -208,12 +208,16 @@ def told(comments: Sequence[CommentShape]) -> str:
     return "\n".join(_told(comment, thread[0]) for thread in threads.values() for comment in thread)
 
 
-def line_links(web_url: str, change: Change) -> Callable[[Anchor], str]:
-    """Where a line of the change can be looked at, for as long as the commits are there."""
+def line_links(web_url: str, change: Change, files: Sequence[FileDiff]) -> Callable[[Anchor], str]:
+    """Where a line of the change can be looked at, for as long as the commits are there. What was
+    removed stands under the name that its file had then."""
+    old_paths = {file.path: file.old_path for file in files}
 
     def link_of(anchor: Anchor) -> str:
-        sha = change.new_sha if anchor.side is Side.NEW else change.old_sha
-        return f"{web_url}/{change.full_name}/blob/{sha}/{quote(anchor.path)}#L{anchor.line}"
+        is_new, path = anchor.side is Side.NEW, anchor.path
+        sha = change.new_sha if is_new else change.old_sha
+        path = path if is_new else old_paths.get(path, path)
+        return f"{web_url}/{change.full_name}/blob/{sha}/{quote(path)}#L{anchor.line}"
 
     return link_of
 

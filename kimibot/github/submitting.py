@@ -51,7 +51,7 @@ class Submissions:
             subject=subject,
             attributes=attributes,
             missing_files=diff.missing_files,
-            link_of=line_links(self._github.web_url, change),
+            link_of=line_links(self._github.web_url, change, diff.files),
             pull=await self._pull(change, diff, is_guest),
             repository=Commits(self._github, change) if change.with_token else None,
         )

@@ -172,7 +172,12 @@ def _place(finding: Finding, link_of: LinkOf) -> str:
     place = inline_code(f"{anchor.path}:{anchor.line}")
     link = link_of(anchor)
     shown = f"[{place}]({link})" if link else place
-    return phrases.REMOVED.format(place=shown) if anchor.side is Side.OLD else shown
+    return on_its_side(anchor, shown)
+
+
+def on_its_side(anchor: Anchor, place: str) -> str:
+    """A place as it is said; a line that the change removes has its number from before."""
+    return phrases.REMOVED.format(place=place) if anchor.side is Side.OLD else place
 
 
 def _left_out(review: Review) -> list[str]:

@@ -15,7 +15,7 @@ from kimibot.review.findings import Finding
 from kimibot.review.numbered import name_of
 from kimibot.review.patching import narrowed
 from kimibot.review.prompts import framed
-from kimibot.review.report import fenced, title_alone
+from kimibot.review.report import fenced, on_its_side, title_alone
 from kimibot.review.rounds import read_findings, read_kept, without
 from kimibot.review.sources import words_of
 from kimibot.turns import Claim, Kind, Press
@@ -202,7 +202,6 @@ def _asked_to_explain(number: int, finding: Finding) -> str:
 
 def _in_words(number: int, finding: Finding) -> str:
     anchor = finding.anchor
-    said = (
-        f"{number}. {name_of(anchor.path)}:{anchor.line}: {finding.title}\n{finding.why}".rstrip()
-    )
+    place = on_its_side(anchor, f"{name_of(anchor.path)}:{anchor.line}")
+    said = f"{number}. {place}: {finding.title}\n{finding.why}".rstrip()
     return f"{said}\nThe line: {finding.quote.strip()}"

@@ -364,12 +364,15 @@ async def test_lines_have_links_to_the_version_that_was_read(
 ) -> None:
     async with opened() as github:
         change = await github.change(PULL)
-        link_of = line_links(github.web_url, change)
+        diff = await github.diff(change)
+        link_of = line_links(github.web_url, change, diff.files)
 
     assert link_of(Anchor("a b/é.py", Side.NEW, 91)) == (
         f"{local.url}/acme/shop/blob/{pull_of(local).head_sha}/a%20b/%C3%A9.py#L91"
     )
-    assert pull_of(local).merge_base_sha in link_of(Anchor("gone.py", Side.OLD, 1))
+    before = f"{local.url}/acme/shop/blob/{pull_of(local).merge_base_sha}"
+    assert link_of(Anchor("gone.py", Side.OLD, 1)) == f"{before}/gone.py#L1"
+    assert link_of(Anchor("other.py", Side.OLD, 1)) == f"{before}/name.py#L1", "its name of then"
 
 
 async def test_what_is_not_of_the_documented_shape_is_a_fault(

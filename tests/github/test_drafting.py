@@ -79,6 +79,15 @@ def test_a_file_whose_name_hides_something_is_posted_as_what_it_is() -> None:
     assert "\u202e" not in body
 
 
+def test_a_line_that_the_change_removes_is_told_as_that_also_in_the_text() -> None:
+    gone, there = remark(side=Side.OLD, line=3), remark(line=5)
+
+    body = in_one_text(review(gone, there)).body
+
+    assert "`src/rows.py:3` (removed) · **Critical" in body
+    assert "`src/rows.py:5` · **Critical" in body
+
+
 def test_a_suggestion_for_exactly_the_line_can_be_applied_at_a_press() -> None:
     assert comment_of(remark(suggestion="y", replacement="    y")).endswith(
         "\n\n```suggestion\n    y\n```"

@@ -108,6 +108,22 @@ async def test_a_single_finding_is_explained_by_a_button(tmp_path: Path) -> None
         assert "`pop` changes `rows`" in s.kimi.requests[-1].body["messages"][-1]["content"]
 
 
+async def test_the_model_explains_a_line_that_is_gone_as_one_that_was_removed(
+    tmp_path: Path,
+) -> None:
+    gone = finding("src/rows.py", side="old", quote="    return rows[0]")
+    async with reviewed_scene(tmp_path) as (s, github):
+        s.kimi.play(gone, VERDICT)
+        root = await s.ask(f"@kimibot review {page_of(github, 'acme/shop/pull/7')}")
+        [review] = await s.outcome(root)
+        s.kimi.play("Nothing reads the first row any more.")
+        assert await s.slack.click("ana", DEV, review["ts"], texts.EXPLAIN)
+        await s.outcome(root, count=2)
+
+        said = s.kimi.requests[-1].body["messages"][-1]["content"]
+        assert "\n1. src/rows.py:2 (removed): Reads behind the end\n" in said
+
+
 async def test_what_is_not_a_problem_is_noted_and_not_brought_up_again(tmp_path: Path) -> None:
     async with open_scene(tmp_path) as s:
         root, review = await reviewed(s, finding(), SECOND)
