@@ -109,7 +109,7 @@ class Buttons:
         if not await self._has_ended(turn_id):
             self._tell(thread, user, texts.NOT_ANSWERED_YET)
             return False
-        thread_id = await self._asks.press(turn_id, press, self._now())
+        thread_id = await self._asks.press(turn_id, press, self._now(), Asker(user))
         self._wake_if_queued(thread_id)
         if thread_id is None and await self._asks.answer_to(turn_id) is None:
             self._tell(thread, user, gone)

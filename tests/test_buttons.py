@@ -115,6 +115,7 @@ async def test_who_presses_before_the_turn_has_ended_is_served_once_it_has() -> 
 
     assert (has_served, seen.woken, seen.told) == (True, [7], [])
     assert rows.pressed == [Press(Kind.PATCH)]
+    assert rows.askers == [Asker("U1")]
 
 
 @in_virtual_time

@@ -29,6 +29,15 @@ _PRESSED_BELOW = select(
         messages.c.text != "",
     ),
 )
+_TEAM_OF = (
+    select(turns.c.asker_team)
+    .where(
+        or_(turns.c.id == bindparam("turn_id"), turns.c.merged_into == bindparam("turn_id")),
+        turns.c.asker == bindparam("person"),
+        turns.c.asker_team != "",
+    )
+    .limit(1)
+)
 _REPLY = select(turns.c.thread_id, turns.c.reply_ts).where(turns.c.id == bindparam("turn_id"))
 _GOES_ON = select(
     exists().where(
@@ -80,12 +89,23 @@ async def add(
     above = (await connection.execute(_PRESSED_BELOW, {"turn_id": turn_id})).one_or_none()
     if above is None or not above.reply_ts:
         return None
-    if asker is not None:
+    if asker is None:
+        asker = Asker(above.asker, above.asker_team)
+    else:
+        asker = await _with_team(connection, turn_id, asker)
         await _make_way(connection, above, press, asker)
-    turn = _turn_row(new_id(), above, press, asker or Asker(above.asker, above.asker_team), now)
+    turn = _turn_row(new_id(), above, press, asker, now)
     added = await connection.execute(_ADD_TURN[connection.dialect.name], turn)
     thread_id: int | None = added.scalar_one_or_none()
     return thread_id
+
+
+async def _with_team(connection: AsyncConnection, turn_id: str, asker: Asker) -> Asker:
+    """Not every press names the workspace of who presses, but their ask may have."""
+    if asker.team:
+        return asker
+    team = await connection.scalar(_TEAM_OF, {"turn_id": turn_id, "person": asker.id})
+    return Asker(asker.id, team or "")
 
 
 async def _make_way(connection: AsyncConnection, above: Any, press: Press, asker: Asker) -> None:

@@ -140,6 +140,21 @@ async def test_presses_below_one_reply_are_answered_in_their_order(store: Store)
     assert [turn.pressed for turn in turns] == ["patch:3", "patch:10", "patch:2"]
 
 
+async def test_whoever_goes_on_with_an_answer_to_several_is_its_asker(store: Store) -> None:
+    """Or it would be paid from what somebody else may use, and refused for what they may not."""
+    for number, who in enumerate((Asker("U1", "T1"), Asker("U2", "T2")), 1):
+        message = says(number, author=who.id)
+        accepted = await store.accept(message, is_ask=True, asker=who, now=NOW)
+        assert accepted is not None
+    claim = await claimed(store, accepted.thread_id)
+    await keep(store, claim, answered(3, "One, two"))
+
+    await store.press(claim.turns[0].id, CONTINUE, NOW, Asker("U2"))
+
+    [turn] = (await claimed(store, accepted.thread_id)).turns
+    assert (turn.asker, turn.asker_team) == ("U2", "T2")
+
+
 async def test_whoever_presses_is_the_asker_where_that_is_wanted(store: Store) -> None:
     cut = await cut_off(store)
 
