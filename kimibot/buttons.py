@@ -38,8 +38,8 @@ class Asks(Protocol):
     async def answer_to(self, turn_id: str) -> ChatMessage | None:
         """The model's message as it was received, None where none is kept."""
 
-    async def turn_of_part(self, thread: Thread, ts: str) -> str | None:
-        """The turn whose reply has this part."""
+    async def turn_of_ours(self, thread: Thread, ts: str) -> str | None:
+        """The turn whose reply a message of ours is a part of, or stands below."""
 
     async def press(
         self, turn_id: str, press: Press, now: datetime, asker: Asker | None = None
@@ -157,9 +157,10 @@ class Buttons:
             self._wake(accepted.thread_id)
 
     async def _ask_about_ours(self, shortcut: Shortcut, kind: Kind) -> None:
-        """An answer of ours is kept as a whole, whichever part of it was chosen."""
-        thread, asker = shortcut.thread, shortcut.asker
-        turn_id = await self._asks.turn_of_part(thread, shortcut.ts)
+        """An answer of ours is kept as a whole, whichever part or file of it was chosen."""
+        thread, asker, turn_id = shortcut.thread, shortcut.asker, None
+        if shortcut.is_ours:
+            turn_id = await self._asks.turn_of_ours(thread, shortcut.ts)
         if turn_id is not None and not await self._has_ended(turn_id):
             self._tell(thread, asker.id, texts.NOT_WRITTEN_YET)
         elif turn_id is None or await self._asks.answer_to(turn_id) is None:

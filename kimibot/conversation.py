@@ -77,12 +77,13 @@ class Asker:
 @dataclass(frozen=True, slots=True)
 class Shortcut:
     """That a person has chosen one of our shortcuts on the message with that `ts`; `message` is
-    None where that is one of ours, or nothing that somebody said."""
+    None where that `is_ours`, or nothing that somebody said."""
 
     asker: Asker
     thread: Thread
     ts: str
     message: Message | None
+    is_ours: bool = False
 
 
 @dataclass(frozen=True, slots=True)

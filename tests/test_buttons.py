@@ -39,7 +39,7 @@ class Rows:
         self._looks -= 1
         return self._looks < 0
 
-    async def turn_of_part(self, thread: Thread, ts: str) -> str | None:
+    async def turn_of_ours(self, thread: Thread, ts: str) -> str | None:
         return "turn" if ts == "2.0" else None
 
     async def press(
@@ -191,7 +191,7 @@ async def chosen(rows: Rows, *times: str) -> Seen:
     seen, background = Seen(), Background()
     buttons = buttons_of(rows, seen, background)
     for ts in times:
-        shortcut = Shortcut(Asker("U2", "T2"), THREAD, ts, None)
+        shortcut = Shortcut(Asker("U2", "T2"), THREAD, ts, None, is_ours=ts != "4.0")
         await buttons.ask_about(shortcut, kind=Kind.REVIEW_MESSAGE)
     await background.close(1.0)
     return seen
@@ -213,6 +213,7 @@ async def test_who_chooses_our_answer_in_its_menu_is_its_asker_and_the_next_one_
     ("rows", "ts", "text"),
     [
         (Rows(looks=0), "3.0", texts.NOTHING_TO_ANSWER),
+        (Rows(looks=0), "4.0", texts.NOTHING_TO_ANSWER),
         (Rows(looks=0, is_gone=True), "2.0", texts.NOTHING_TO_ANSWER),
         (Rows(looks=1_000), "2.0", texts.NOT_WRITTEN_YET),
     ],

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kimibot.conversation import Asker, Shortcut, Thread, Us
-from kimibot.slack.events import read_reply
+from kimibot.slack.events import is_ours, read_reply
 from kimibot.slack.shapes import is_ts, shape, string
 
 
@@ -23,4 +23,4 @@ def read_shortcut(payload: Mapping[str, Any], us: Us) -> Shortcut | None:
     if not channel or not asker.id or not is_ts(ts) or not is_ts(root_ts):
         return None
     thread = Thread(us.team, channel, root_ts)
-    return Shortcut(asker, thread, ts, read_reply(said, thread, us))
+    return Shortcut(asker, thread, ts, read_reply(said, thread, us), is_ours(said, us))

@@ -39,6 +39,7 @@ _TEAM_OF = (
     .limit(1)
 )
 _REPLY = select(turns.c.thread_id, turns.c.reply_ts).where(turns.c.id == bindparam("turn_id"))
+_REPLIES = select(turns.c.id, turns.c.reply_ts).where(turns.c.thread_id == bindparam("in_thread"))
 _GOES_ON = select(
     exists().where(
         turns.c.thread_id == bindparam("in_thread"),
@@ -138,6 +139,14 @@ def _turn_row(
         "pressed": press.key,
         "accepted_at": now,
     }
+
+
+async def turn_of_ours(connection: AsyncConnection, thread_id: int, ts: str) -> str | None:
+    """The turn whose reply has the newest part up to then: nothing else of ours comes between a
+    reply and what belongs to it."""
+    rows = await connection.execute(_REPLIES, {"in_thread": thread_id})
+    parts = [(part, row.id) for row in rows for part in row.reply_ts if part <= ts]
+    return max(parts)[1] if parts else None
 
 
 async def has_ended(connection: AsyncConnection, turn_id: str) -> bool:

@@ -216,13 +216,13 @@ class Store:
         async with self._database.writing(ACCEPT_SECONDS) as connection:
             return await asks.requeue(connection, turn_id)
 
-    async def turn_of_part(self, thread: Thread, ts: str) -> str | None:
-        """The turn whose reply has this part; None where that is no part of one of our replies."""
+    async def turn_of_ours(self, thread: Thread, ts: str) -> str | None:
+        """The turn whose reply a message of ours is a part of, or stands below, as its files do."""
         async with self._database.reading(ACCEPT_SECONDS) as connection:
             thread_id = await asks.thread_id(connection, thread)
             if thread_id is None:
                 return None
-            return await deletions.turn_of_part(connection, thread_id, stops.part_pattern(ts))
+            return await presses.turn_of_ours(connection, thread_id, ts)
 
     async def press(
         self, turn_id: str, press: Press, now: datetime, asker: Asker | None = None

@@ -48,10 +48,18 @@ def test_a_message_without_a_thread_is_the_root_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    "message", [said(user="U_BOT", bot_id="B_BOT"), said(subtype="channel_join", user="U_BO")]
+    ("message", "is_ours"),
+    [
+        (said(user="U_BOT", bot_id="B_BOT"), True),
+        (said(subtype="channel_join", user="U_BO"), False),
+    ],
 )
-def test_of_what_is_ours_or_was_said_by_nobody_only_the_place_is_known(message: Any) -> None:
-    assert read_shortcut(chosen(message), US) == Shortcut(Asker("U_ANA", "T1"), THREAD, TS, None)
+def test_of_what_is_ours_or_was_said_by_nobody_only_the_place_is_known(
+    message: Any, is_ours: bool
+) -> None:
+    shortcut = read_shortcut(chosen(message), US)
+
+    assert shortcut == Shortcut(Asker("U_ANA", "T1"), THREAD, TS, None, is_ours)
 
 
 JSON = st.recursive(

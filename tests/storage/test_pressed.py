@@ -114,11 +114,11 @@ async def test_what_is_asked_about_an_answer_has_the_time_of_its_row(store: Stor
     claim = await claimed(store, accepted.thread_id)
     await keep(store, claim, replace(answered(2, "One, two"), reply_ts=(ts(2), ts(3))))
 
-    parts = [await store.turn_of_part(THREAD, ts(number)) for number in (2, 3, 4)]
+    before, *parts = [await store.turn_of_ours(THREAD, ts(number)) for number in (1, 2, 3)]
     await store.press(accepted.turn_id, Press(Kind.REVIEW_MESSAGE), NOW, Asker("U9", "T2"))
 
     [turn] = (await claimed(store, accepted.thread_id)).turns
-    assert parts == [accepted.turn_id, accepted.turn_id, None]
+    assert (before, parts) == (None, [accepted.turn_id] * 2)
     assert (turn.kind, turn.asker, turn.ts) == (Kind.REVIEW_MESSAGE, "U9", ts(2))
     assert ts(2) in [one.ts for one in await store.recall(accepted.thread_id)]
 
@@ -126,7 +126,18 @@ async def test_what_is_asked_about_an_answer_has_the_time_of_its_row(store: Stor
 async def test_nobody_asks_about_the_parts_of_a_thread_that_is_not_ours(store: Store) -> None:
     await cut_off(store)
 
-    assert await store.turn_of_part(Thread("T1", "C2", ts(1)), ts(2)) is None
+    assert await store.turn_of_ours(Thread("T1", "C2", ts(1)), ts(2)) is None
+
+
+async def test_what_we_have_put_below_a_reply_belongs_to_it(store: Store) -> None:
+    first = await ask(store, 1)
+    await keep(store, await claimed(store, first.thread_id), answered(2))
+    second = await ask(store, 4)
+    await keep(store, await claimed(store, first.thread_id), answered(5))
+
+    found = [await store.turn_of_ours(THREAD, ts(number)) for number in (3, 5, 6)]
+
+    assert found == [first.turn_id, second.turn_id, second.turn_id]
 
 
 async def test_presses_below_one_reply_are_answered_in_their_order(store: Store) -> None:

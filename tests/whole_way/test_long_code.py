@@ -50,6 +50,20 @@ async def test_long_code_is_attached_and_its_first_lines_stay(tmp_path: Path) ->
         assert s.kimi.requests[-1].body["messages"][-2]["content"] == ANSWER
 
 
+async def test_the_file_of_an_answer_is_asked_about_as_the_answer_is(tmp_path: Path) -> None:
+    async with open_scene(tmp_path) as s:
+        s.kimi.play(ANSWER)
+        root = await s.ask("@kimibot write it")
+        [_, shared] = await s.outcome(root)
+        s.kimi.play("It has nine hundred lines.")
+
+        assert await s.slack.shortcut("bo", DEV, shared["ts"], "ask_about")
+
+        [*_, told] = await s.outcome(root, count=2)
+        assert body(told) == "It has nine hundred lines."
+        assert s.kimi.requests[-1].body["messages"][-2]["content"] == ANSWER
+
+
 async def test_growing_code_shows_how_many_lines_there_are(tmp_path: Path) -> None:
     async with open_scene(tmp_path) as s:
         pieces = ["".join(LINES[at : at + 30]) for at in range(0, 900, 30)]
