@@ -156,7 +156,7 @@ async def test_whoever_goes_on_with_an_answer_to_several_is_its_asker(store: Sto
     for number, who in enumerate((Asker("U1", "T1"), Asker("U2", "T2")), 1):
         message = says(number, author=who.id)
         accepted = await store.accept(message, is_ask=True, asker=who, now=NOW)
-        assert accepted is not None
+    assert accepted is not None
     claim = await claimed(store, accepted.thread_id)
     await keep(store, claim, answered(3, "One, two"))
 
