@@ -77,7 +77,8 @@ def commentable(files: Iterable[FileDiff]) -> frozenset[Anchor]:
     return frozenset(
         anchor
         for file in files
-        if not file.is_compared and all(hunk.is_exact for hunk in file.hunks)
+        if file.is_known_by_name and not file.is_compared
+        if all(hunk.is_exact for hunk in file.hunks)
         for anchor, _ in file.places()
     )
 

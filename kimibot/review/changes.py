@@ -10,6 +10,7 @@ from typing import NamedTuple
 SUBMODULE = "160000"
 SYMLINK = "120000"
 FOLDER = "040000"
+_REPLACED = "\ufffd"
 
 
 class Side(StrEnum):
@@ -106,6 +107,11 @@ class FileDiff:
     def path(self) -> str:
         """The name under which it is spoken of."""
         return self.old_path if self.status is Status.REMOVED else self.new_path
+
+    @property
+    def is_known_by_name(self) -> bool:
+        """Whether its name is just this one: one that is no UTF-8 was only made to look right."""
+        return _REPLACED not in self.path
 
     @property
     def is_submodule(self) -> bool:

@@ -69,7 +69,8 @@ def _has_name(file: FileDiff, paths: Collection[str]) -> bool:
     """Whether it is a name that somebody else has given, and that a patch can say as it is."""
     twin = _TWIN.fullmatch(file.path)
     is_ours = _SNIPPET.fullmatch(file.path) or (twin is not None and twin[1] in paths)
-    return not is_ours and file.path.isprintable() and not set(file.path) & set('"\\')
+    is_exact = file.is_known_by_name and file.path.isprintable()
+    return not is_ours and is_exact and not set(file.path) & set('"\\')
 
 
 def _is_utf8(file: FileDiff) -> bool:

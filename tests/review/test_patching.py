@@ -17,6 +17,7 @@ from tests.review.repositories import versions
 
 LINES = [f"value_{n} = {n}" for n in range(40)]
 CODE = "\n".join(LINES) + "\n"
+NO_UTF8 = b'diff --git "a/a\\377.py" "b/a\\377.py"\n@@ -1 +1 @@\n-w\n+x\n'
 
 
 def suggests(line: int, suggestion: str, path: str = "src/a.py") -> Finding:
@@ -99,6 +100,7 @@ def test_an_indent_that_was_left_out_is_put_in() -> None:
         (whole("src/a.py", b"x\n"), suggests(1, "x")),
         (whole("src/a.py", b"x\nz\n"), suggests(1, "y\nz")),
         (whole("src/a.py", b"x\n"), suggests(7, "y")),
+        (parse(NO_UTF8).files[0], suggests(1, "y", "a\ufffd.py")),
     ],
 )
 def test_where_nothing_can_be_patched_there_is_none(file: FileDiff, finding: Finding) -> None:

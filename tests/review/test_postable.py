@@ -49,6 +49,14 @@ def test_a_hunk_whose_numbers_are_a_guess_gives_no_line() -> None:
     assert commentable(wrong.files) == frozenset()
 
 
+def test_a_file_whose_name_can_not_be_said_gives_no_line() -> None:
+    """With one comment at such a name, GitHub would refuse all of them."""
+    no_utf8 = parse(b'diff --git "a/a\\377.py" "b/a\\377.py"\n@@ -1 +1 @@\n-w\n+x\n')
+
+    assert [file.path for file in no_utf8.files] == ["a\ufffd.py"]
+    assert commentable([*no_utf8.files, *DIFF.files]) == commentable(DIFF.files)
+
+
 def test_what_is_read_again_is_what_was_kept() -> None:
     findings = (found(5, "return 2"), found(90), found(5, side=Side.OLD))
     review = postable.read(stored(*findings))
