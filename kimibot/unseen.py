@@ -15,7 +15,7 @@ _OF_NO_WIDTH = (
 _CONTROLS = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
 _UNSEEN = re.compile(f"[{_CONTROLS}{_TURNING}{_OF_NO_WIDTH}]")
 _JOINING_OR_MARKING = "\u061c\u200c-\u200f\u2028\u2029"
-_UNSEEN_IN_NAMES = re.compile(f"[{_CONTROLS}{_TURNING}{_OF_NO_WIDTH}{_JOINING_OR_MARKING}]")
+_UNSEEN_IN_NAMES = re.compile(f"[\t\n\r{_CONTROLS}{_TURNING}{_OF_NO_WIDTH}{_JOINING_OR_MARKING}]")
 
 
 def without_unseen(text: str) -> str:

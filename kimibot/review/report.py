@@ -271,12 +271,14 @@ def language(path: str) -> str:
 
 def title_alone(finding: Finding) -> str:
     """What is wrong, as it can stand in a sentence of ours: nothing in it is drawn or pings."""
-    return inline_code(finding.title.replace("`", ""))
+    return inline_code(" ".join(finding.title.replace("`", "").split()))
 
 
 def inline_code(text: str) -> str:
-    """On one line, as it can be told from any other, between more backticks than are in it."""
-    return code_span(spelled_out(" ".join(text[:_LONGEST_PATH].split())))
+    """On one line, as it can be told from any other, between more backticks than are in it. Of a
+    path the end tells most."""
+    line = " ".join(spelled_out(text).split())
+    return code_span(line if len(line) <= _LONGEST_PATH else f"…{line[1 - _LONGEST_PATH :]}")
 
 
 def code_span(line: str) -> str:

@@ -134,6 +134,14 @@ def test_a_file_whose_name_hides_something_is_shown_as_what_it_is() -> None:
     assert not set("\u202e\u2066\u200b") & set(told)
 
 
+def test_of_a_long_path_the_end_is_shown_with_the_number_of_the_line() -> None:
+    long = replace(BUG, anchor=Anchor(f"{'deep/' * 60}\n.py", Side.NEW, 1234))
+
+    shown = re.findall(r"`(…[^`]*)`", finished(Review(choose([long]), [WHOLE])))
+
+    assert [(len(one), one[-15:]) for one in shown] == [(200, r"deep/\n.py:1234")]
+
+
 def test_files_that_could_not_be_had_are_counted() -> None:
     assert covered([WHOLE], 12) == "Read 1 of 13 files. Not to be had: 12 files."
 
