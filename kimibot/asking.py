@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
 
@@ -16,6 +16,7 @@ from kimibot.attempt import Attempt
 from kimibot.conversation import Remembered
 from kimibot.errors import ContextTooLong, KimiError, NoFirstEvent, NoText, RequestRefused
 from kimibot.granting import Granting
+from kimibot.history import Reading
 from kimibot.picturing import has_pictures
 from kimibot.recalling import Recalling
 from kimibot.reply.live_reply import LiveReply
@@ -73,6 +74,16 @@ class Limits:
     daily: DailyLimits = field(default_factory=DailyLimits)
 
 
+@dataclass(frozen=True, slots=True)
+class _Try:
+    """How the model is asked: with how many tokens to read, how many to write if that is not as
+    always, and whether with text alone."""
+
+    budget_tokens: int
+    max_completion_tokens: int | None = None
+    is_plain: bool = False
+
+
 class Asking:
     """Asks with what was recalled, within a budget of tokens to read."""
 
@@ -102,50 +113,60 @@ class Asking:
         """The whole answer, shown while it grows.
 
         A thread that is too long, pictures or earlier look-ups that are refused, and an answer
-        without text get a second try. Raises KimiError, and Denied when no more tokens may be
-        used today.
+        without text get a second try, each once. Raises KimiError, and Denied when no more tokens
+        may be used today.
         """
-        budget_tokens = self._budget_tokens
-        try:
-            return await self._stream(attempt, reply, remembered, budget_tokens)
-        except ContextTooLong as error:
-            return await self._ask_for_less(attempt, reply, remembered, error)
-        except RequestRefused:
-            if not _showed_pictures(attempt) and not _showed_steps(attempt):
-                raise
-            attempt.notes += [texts.PICTURES_REFUSED] if _showed_pictures(attempt) else []
-            return await self._stream(attempt, reply, remembered, budget_tokens, is_plain=True)
-        except NoText as error:
-            doubled = self._model.max_completion_tokens * (2 if error.code == "length" else 1)
-            return await self._stream(attempt, reply, remembered, budget_tokens, doubled)
+        this = _Try(self._budget_tokens)
+        while True:
+            try:
+                return await self._stream(attempt, reply, remembered, this)
+            except KimiError as error:
+                this = await self._next(attempt, remembered, this, error)
 
-    async def _ask_for_less(
+    async def _next(
+        self, attempt: Attempt, remembered: Sequence[Remembered], failed: _Try, error: KimiError
+    ) -> _Try:
+        """What can help and was not tried before. Raises the error where there is nothing."""
+        if isinstance(error, ContextTooLong) and failed.budget_tokens == self._budget_tokens:
+            return await self._with_less(attempt, remembered, failed, error)
+        if isinstance(error, RequestRefused) and not failed.is_plain and _showed_more(attempt):
+            attempt.notes += [texts.PICTURES_REFUSED] if _showed_pictures(attempt) else []
+            return replace(failed, is_plain=True)
+        if isinstance(error, NoText) and failed.max_completion_tokens is None:
+            doubled = self._model.max_completion_tokens * (2 if error.code == "length" else 1)
+            return replace(failed, max_completion_tokens=doubled)
+        raise error
+
+    async def _with_less(
         self,
         attempt: Attempt,
-        reply: LiveReply,
         remembered: Sequence[Remembered],
+        failed: _Try,
         error: ContextTooLong,
-    ) -> Answer:
-        """Once more, with half as much to read, if there is anything to leave out."""
-        before = attempt.reading
-        after = await self._recalling.read(attempt, remembered, self._budget_tokens // 2)
+    ) -> _Try:
+        """Half as much to read, if there is anything to leave out."""
+        before, less = attempt.reading, replace(failed, budget_tokens=failed.budget_tokens // 2)
+        after = await self._read(attempt, remembered, less)
         if before is not None and after.messages == before.messages:
             error.excess_tokens = before.excess_tokens
             raise error
-        return await self._stream(attempt, reply, remembered, self._budget_tokens // 2)
+        return less
+
+    async def _read(
+        self, attempt: Attempt, remembered: Sequence[Remembered], this: _Try
+    ) -> Reading:
+        return await self._recalling.read(
+            attempt, remembered, this.budget_tokens, is_plain=this.is_plain
+        )
 
     async def _stream(
         self,
         attempt: Attempt,
         reply: LiveReply,
         remembered: Sequence[Remembered],
-        budget_tokens: int,
-        max_completion_tokens: int | None = None,
-        *,
-        is_plain: bool = False,
+        this: _Try,
     ) -> Answer:
-        reading = await self._recalling.read(attempt, remembered, budget_tokens, is_plain=is_plain)
-        attempt.reading = reading
+        attempt.reading = reading = await self._read(attempt, remembered, this)
         attempt.assembling = Assembling()
         if reading.left_out:
             attempt.tell_once(LEFT_OUT, texts.OLDER_PART_LEFT_OUT)
@@ -154,7 +175,7 @@ class Asking:
             reply,
             reading.messages,
             on_delta=lambda _: reply.show(attempt.text),
-            max_completion_tokens=max_completion_tokens,
+            max_completion_tokens=this.max_completion_tokens,
         )
         attempt.notes += failures.shortened_files(reading.shortened)
         return answer
@@ -233,6 +254,11 @@ def _says_something(answer: Answer, toolbox: Toolbox) -> bool:
     is_called = bool(answer.tool_calls) and bool(toolbox) and toolbox.may_call
     is_text = bool(answer.content.strip()) or answer.finish_reason == "content_filter"
     return is_text or (is_called and answer.finish_reason != "length")
+
+
+def _showed_more(attempt: Attempt) -> bool:
+    """Whether there was more than text."""
+    return _showed_pictures(attempt) or _showed_steps(attempt)
 
 
 def _showed_steps(attempt: Attempt) -> bool:

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -531,6 +532,43 @@ async def test_a_file_that_is_too_long_is_told_once_below_the_answer() -> None:
     first, second = (len(request[1]["content"]) for request in stage.model.requests)
     assert first > second
     assert stage.note == "Too long to be read whole, so I read the beginning: app.log."
+
+
+@pytest.mark.parametrize(
+    "scripts",
+    list(permutations([[ContextTooLong()], [RequestRefused()], [STOP]])),
+    ids=lambda scripts: " ".join(type(one[0]).__name__ for one in scripts),
+)
+@in_virtual_time
+async def test_each_second_try_that_can_help_is_made_once_whichever_is_needed_first(
+    scripts: Sequence[list[Step]],
+) -> None:
+    files = [
+        replace(SHOT, id=1),
+        Attachment(2, ROOT.id, SharedFile("F2", "app.log"), Contents(text="boom\n" * 5_000)),
+    ]
+    memory = Memory(rows=[replace(ROOT, attachments=tuple(files))])
+    stage = Stage(*scripts, said("Red."), memory=memory)
+
+    ending = await stage.answer()
+
+    assert ending.outcome is Outcome.ANSWERED
+    assert stage.channel.bodies() == ["Red."]
+    assert len(stage.model.requests) == 4
+    assert stage.note.count(texts.PICTURES_REFUSED) == 1
+
+
+@pytest.mark.parametrize("failure", [ContextTooLong(), RequestRefused(), STOP])
+@in_virtual_time
+async def test_no_second_try_is_made_twice(failure: Step) -> None:
+    log = Attachment(2, ROOT.id, SharedFile("F2", "app.log"), Contents(text="boom\n" * 5_000))
+    memory = Memory(rows=[replace(ROOT, attachments=(SHOT, log))])
+    stage = Stage([failure], [failure], said("Red."), memory=memory)
+
+    ending = await stage.answer()
+
+    assert ending.outcome is Outcome.FAILED
+    assert len(stage.model.requests) == 2
 
 
 @in_virtual_time
