@@ -122,6 +122,13 @@ class GitHub:
             return await self._diff_from_files(change)
         return await asyncio.to_thread(parse, fetched.body)
 
+    async def is_current(self, change: Change) -> bool:
+        """Whether a pull request is still at the commit at which it was read."""
+        if change.number is None:
+            return True
+        pull = await self._get(PullShape, change.path, change.with_token)
+        return pull.head.sha == change.new_sha
+
     async def content(self, change: Change, path: str, side: Side = Side.NEW) -> bytes | None:
         """A file at one of the two commits; None where it is not there, or is no file."""
         sha = change.new_sha if side is Side.NEW else change.old_sha

@@ -42,8 +42,9 @@ class Submissions:
         Raises GitHubError where the change itself can't be had; without the rest it is reviewed
         all the same.
         """
-        change = await self._github.change(address, is_guest=is_guest)
-        diff = await self._github.diff(change)
+        change, diff = await self._read(address, is_guest)
+        if await _if_possible(self._github.is_current(change)) is False:
+            change, diff = await self._read(address, is_guest)
         subject = await self._subject(change, words)
         attributes = await self._text(change, ATTRIBUTES)
         return Material(
@@ -55,6 +56,11 @@ class Submissions:
             pull=await self._pull(change, diff, is_guest),
             repository=Commits(self._github, change) if change.with_token else None,
         )
+
+    async def _read(self, address: Address, is_guest: bool) -> tuple[Change, Diff]:
+        """After a push in between, the diff is of other commits than the change."""
+        change = await self._github.change(address, is_guest=is_guest)
+        return change, await self._github.diff(change)
 
     async def _subject(self, change: Change, words: str) -> Subject:
         comments = await _if_possible(self._github.comments(change)) or ()

@@ -428,6 +428,24 @@ async def test_after_newer_commits_nothing_is_posted(local: LocalGitHub, opened:
     assert posts(local) == 0
 
 
+async def test_a_push_while_a_change_is_read_leaves_no_lines_under_the_name_of_another_commit(
+    local: LocalGitHub, opened: Opener
+) -> None:
+    def push(path: str, has_answered: bool) -> None:
+        if has_answered and "/compare/" in path:
+            pull_of(local).new = {"a.py": b"pushed\n" + NEW["a.py"]}
+
+    local.watcher = push
+    async with opened() as github:
+        material = await Submissions(github).read(PULL, "", is_guest=False)
+
+    pull = material.pull
+    assert pull is not None
+    assert next(line.content for _, line in material.files[0].places()) == b"pushed"
+    assert pull.head_sha == pull_of(local).head_sha
+    assert pull.head_sha in material.link_of(PLACES["added"])
+
+
 async def test_what_was_posted_before_newer_commits_is_still_found(
     local: LocalGitHub, opened: Opener
 ) -> None:
