@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from kimibot.fencing import fence_mark, span_mark
 from kimibot.review import phrases
 from kimibot.review.changes import Anchor, FileDiff, Side
-from kimibot.review.findings import Chosen, Finding
+from kimibot.review.findings import MOST_FINDINGS, Chosen, Finding
 from kimibot.review.locks import LockRemark, lock_remarks
 from kimibot.review.said import Severity
 from kimibot.review.selecting import Coverage, Look
@@ -74,8 +74,13 @@ def reading(files: Sequence[FileDiff], part: int, of: int) -> str:
 
 
 def growing(findings: Sequence[Finding], link_of: LinkOf = no_link) -> str:
-    """The findings so far, in the order in which they came: more of them only add to it."""
-    return "\n\n".join(_finding(number, one, link_of) for number, one in enumerate(findings, 1))
+    """The findings so far, in the order in which they came: more of them only add to it.
+
+    There are no more of them than twice as many as a finished review has.
+    """
+    shown = findings[: 2 * MOST_FINDINGS]
+    told = [_finding(number, one, link_of) for number, one in enumerate(shown, 1)]
+    return "\n\n".join([*told, *([phrases.MORE_FOUND] if len(findings) > len(shown) else [])])
 
 
 def finished(review: Review, link_of: LinkOf = no_link) -> str:

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from kimibot.estimating import tokens
+from kimibot.review import phrases
 from kimibot.review.changes import Anchor, Side, Status
 from kimibot.review.diffs import parse, whole
-from kimibot.review.findings import Fault, Finding
+from kimibot.review.findings import MOST_FINDINGS, Fault, Finding
 from kimibot.review.prompts import Subject
 from kimibot.review.reading import Heard
 from kimibot.review.said import Severity
@@ -192,3 +193,20 @@ def test_a_new_and_a_removed_file_of_one_name_do_not_get_into_each_others_way(
         (Side.NEW, 2),
         (Side.OLD, 1),
     ]
+
+
+def test_a_model_that_finds_no_end_fills_no_thread() -> None:
+    """The change itself may have told it to."""
+    made = plan([whole("a.py", b"x = 1\n")], Subject(), context_tokens=60_000)
+    heard = Heard()
+    reading = begin(made, heard)
+    seen = []
+    for number in range(200):
+        reading.feed(said("a.py", 1, "x = 1", title=f"Wrong {'in' * number} more ways"))
+        seen.append(show(heard))
+
+    assert len(heard.findings) == 200
+    assert all(later.startswith(earlier) for earlier, later in pairwise(seen))
+    assert seen[-1].count(". Major: ") == 2 * MOST_FINDINGS == 30
+    assert seen[-1].endswith(phrases.MORE_FOUND)
+    assert phrases.MORE_FOUND not in seen[29]
