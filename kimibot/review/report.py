@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from kimibot.fencing import fence_mark, span_mark
+from kimibot.fencing import fence_mark, open_mark, span_mark
 from kimibot.review import phrases
 from kimibot.review.changes import Anchor, FileDiff, Side
 from kimibot.review.findings import MOST_FINDINGS, Chosen, Finding
@@ -36,7 +35,6 @@ _LANGUAGES = {
     ".sql": "sql", ".json": "json", ".yml": "yaml", ".yaml": "yaml", ".toml": "toml",
     ".patch": "diff", ".html": "html", ".css": "css", ".md": "markdown", ".scala": "scala",
 }  # fmt: skip
-_FENCE_LINE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
 
 
 def no_link(_anchor: Anchor) -> str:
@@ -168,8 +166,8 @@ def _finding(number: int, finding: Finding, link_of: LinkOf) -> str:
 
 def _closed(text: str) -> str:
     """With an end for a fence that has none, so that what follows is not taken for code."""
-    marks = _FENCE_LINE.findall(text)
-    return f"{text}\n{marks[-1]}" if len(marks) % 2 else text
+    mark = open_mark(text)
+    return f"{text}\n{mark}" if mark else text
 
 
 def _place(finding: Finding, link_of: LinkOf) -> str:

@@ -198,3 +198,11 @@ def test_a_fence_that_the_model_left_open_ends_with_its_finding() -> None:
     text = finished(Review(choose([open_ended, DOUBT]), [WHOLE]))
 
     assert "x = 1\n```\n\n**2." in text
+
+
+def test_a_mark_within_open_code_does_not_end_it() -> None:
+    open_ended = Finding(BUG.anchor, BUG.severity, "t", "Like so:\n```\n~~~\nx = 1", "q")
+
+    text = finished(Review(choose([open_ended, DOUBT]), [WHOLE]))
+
+    assert "x = 1\n```\n\n**2." in text
