@@ -29,7 +29,7 @@ from kimibot.errors import (
     StorageError,
 )
 from kimibot.fetching import Fetching, Files, Shelf
-from kimibot.granting import DailyTokens, Denied, Granting
+from kimibot.granting import Denied, Granting
 from kimibot.handles import below, below_review
 from kimibot.lease import Lease
 from kimibot.own_words import OwnWords
@@ -94,7 +94,7 @@ class Answering:
         open_reply: Callable[[ReplyTo], LiveReply],
         files: Files,
         submissions: Submissions,
-        daily_tokens: DailyTokens,
+        granting: Granting,
         admission: Admission,
         own_words: OwnWords,
         posting: Posting,
@@ -116,9 +116,8 @@ class Answering:
             now=now,
         )
         self._fetching = Fetching(files, memory, takes_images=model.takes_images)
-        self._granting = Granting(daily_tokens, limits.daily, now)
         self._asking = Asking(
-            model, self._recalling, self._granting, budget_tokens=limits.budget_tokens, now=now
+            model, self._recalling, granting, budget_tokens=limits.budget_tokens, now=now
         )
         self._reviewing = Reviewing(
             self._asking,
@@ -132,6 +131,7 @@ class Answering:
         self._discussing = Discussing(memory)
         self._closing = Closing(workspace, max_ask_age_seconds=limits.max_ask_age_seconds, now=now)
         self._shows_reasoning = shows_reasoning
+        self._granting = granting
         self._admission = admission
         self._own_words = own_words
         self._posting = posting

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
 
 from kimibot import failures, texts
-from kimibot.allowance import DailyLimits
 from kimibot.answers import NO_TOOLS, Answer, ChatMessage, Delta, Retry, Toolbox, Usage
 from kimibot.assembling import Assembling
 from kimibot.attempt import Attempt
@@ -66,12 +65,10 @@ class Model(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a turn may use: tokens to read, how old an ask may be when its turn comes, and what
-    of each day's tokens."""
+    """What a turn may use: tokens to read, and how old an ask may be when its turn comes."""
 
     budget_tokens: int
     max_ask_age_seconds: float
-    daily: DailyLimits = field(default_factory=DailyLimits)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from kimibot.edges import Edges, open_edges, utc_now
 from kimibot.editing import Editing
 from kimibot.errors import StorageError
 from kimibot.github.submitting import Submissions
+from kimibot.granting import Granting
 from kimibot.lease import LeaseTimes
 from kimibot.marks import Marks
 from kimibot.metrics import Sources
@@ -130,7 +131,7 @@ def _answering(settings: Settings, edges: Edges) -> Answering:
         files=edges.files,
         submissions=Submissions(edges.github),
         open_reply=partial(_open_reply, edges, 2 * settings.slack_timeout_seconds),
-        daily_tokens=UsageStore(edges.database),
+        granting=Granting(UsageStore(edges.database), _daily_limits(settings), utc_now),
         admission=Admission(_policy(settings), workspace),
         own_words=OwnWords(edges.store, _help_text(settings)),
         posting=Posting(edges.github.writing, edges.store, workspace),
@@ -288,8 +289,11 @@ def _limits(settings: Settings) -> Limits:
     return Limits(
         budget_tokens=max(for_reading, settings.kimi_context_tokens // 4),
         max_ask_age_seconds=settings.max_ask_age_seconds,
-        daily=DailyLimits(settings.daily_tokens_per_person, settings.daily_tokens_per_workspace),
     )
+
+
+def _daily_limits(settings: Settings) -> DailyLimits:
+    return DailyLimits(settings.daily_tokens_per_person, settings.daily_tokens_per_workspace)
 
 
 def _lease_times(settings: Settings) -> LeaseTimes:

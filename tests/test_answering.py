@@ -42,6 +42,7 @@ from kimibot.errors import (
     TooSlow,
     Unreachable,
 )
+from kimibot.granting import Granting
 from kimibot.history import LEFT_OUT, MISSING
 from kimibot.lease import Lease
 from kimibot.own_words import OwnWords
@@ -274,12 +275,12 @@ class Stage:
             files=self.files,
             submissions=self.submissions,
             open_reply=partial(self._open_reply, Pacing()),
-            daily_tokens=self.daily_tokens,
+            granting=Granting(self.daily_tokens, self.daily_limits, lambda: self.now),
             admission=Admission(self.policy, self.workspace),
             own_words=OwnWords(self.orders, "I can help."),
             posting=Posting(self.pulls, self.memory, self.workspace),
             system_prompt="Be kind.",
-            limits=Limits(2000, max_ask_age_seconds=1800, daily=self.daily_limits),
+            limits=Limits(2000, max_ask_age_seconds=1800),
             shows_reasoning=self.shows_reasoning,
             now=lambda: self.now,
         )
