@@ -134,7 +134,7 @@ class FileDiff:
 
 @dataclass(frozen=True, slots=True)
 class PullRequest:
-    """An open pull request as it was reviewed; `places` are all lines of its diff."""
+    """A pull request as it was reviewed; `places` are all lines of its diff."""
 
     full_name: str
     number: int
