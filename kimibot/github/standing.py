@@ -14,6 +14,7 @@ from kimibot.github.facts import CommentShape
 from kimibot.review import phrases
 from kimibot.review.findings import are_titles_alike
 from kimibot.review.postable import Postable, Remark
+from kimibot.review.report import summed_up
 
 _HEAD = re.compile(r"\*\*\w+: (?P<title>.*)\*\*")
 
@@ -21,15 +22,21 @@ _HEAD = re.compile(r"\*\*\w+: (?P<title>.*)\*\*")
 def without_standing(
     review: Postable, comments: Sequence[CommentShape], bodies: Sequence[str]
 ) -> Postable:
-    """The review without that; it says how much it is. A comment that belongs to an older version
-    of the change stands nowhere now."""
+    """The review without that; it says how much it is, and in our own words what is left: the
+    verdict was on all of it. A comment that belongs to an older version of the change stands
+    nowhere now."""
     left = tuple(one for one in review.remarks if not _stands(one, comments, bodies))
     count = len(review.remarks) - len(left)
     if not count:
         return review
     note = phrases.STANDS_ALREADY.format(count=phrases.counted(count, "finding"))
-    coverage = f"{review.coverage} {note}"
-    return replace(review, remarks=left, coverage=coverage, standing=count)
+    return replace(
+        review,
+        verdict=summed_up([one.finding for one in left]) if left else review.verdict,
+        coverage=f"{review.coverage} {note}",
+        remarks=left,
+        standing=count,
+    )
 
 
 def _stands(remark: Remark, comments: Sequence[CommentShape], bodies: Sequence[str]) -> bool:

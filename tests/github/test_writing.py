@@ -31,6 +31,7 @@ from kimibot.review.addresses import Address
 from kimibot.review.changes import Anchor, PullRequest, Side
 from kimibot.review.findings import Finding
 from kimibot.review.postable import Postable, Posted
+from kimibot.review.report import summed_up
 from kimibot.review.rounds import kept
 from kimibot.review.said import Severity
 from kimibot.sandbox.github import (
@@ -180,6 +181,18 @@ async def test_what_another_review_has_said_at_a_line_does_not_stand_there_twice
     second = pull_of(local).reviews[1]["body"]
     assert "a.py:16" not in second
     assert "2 findings left out: on the pull request already." in second
+
+
+async def test_the_verdict_is_on_what_is_posted_where_some_of_it_stands_there_already(
+    local: LocalGitHub, opened: Opener
+) -> None:
+    both = (found_at(PLACES["added"]), found_at(PLACES["removed"]))
+    await post_as(opened, "run1", both[0])
+
+    await post_as(opened, "run2", *both)
+
+    first, second = (one["body"].split("\n")[0] for one in pull_of(local).reviews)
+    assert (first, second) == ("**So-so.**", f"**{summed_up(both[1:])}**")
 
 
 async def test_where_all_of_it_stands_there_nothing_is_posted(
