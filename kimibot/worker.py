@@ -74,6 +74,7 @@ class Worker:
         self._fences: dict[int, int] = {}
         self._leases: dict[int, Lease] = {}
         self._signals: dict[int, StopSignal] = {}
+        self._keeping: set[int] = set()
         self._is_draining = False
         self._stopped = asyncio.Event()
 
@@ -163,7 +164,7 @@ class Worker:
                 continue
             if thread_id in held:
                 self._leases[thread_id].prolong(held_until)
-            elif thread_id in self._threads:
+            elif thread_id in self._threads and thread_id not in self._keeping:
                 self._threads[thread_id].cancel(CLAIM_LOST)
 
     async def _run_thread(self, thread_id: int) -> None:
@@ -232,9 +233,14 @@ class Worker:
         self._fences.pop(claim.thread_id, None)
         self._leases.pop(claim.thread_id, None)
         self._signals.pop(claim.thread_id, None)
+        self._keeping.discard(claim.thread_id)
 
     async def _keep(self, claim: Claim, ending: Ending) -> tuple[Claim | None, float]:
-        """The thread shows the ending already: the row must say the same, however long it takes."""
+        """The thread shows the ending already: the row must say the same, however long it takes.
+
+        Where the claim is lost meanwhile, the journal says so, and counts what was used.
+        """
+        self._keeping.add(claim.thread_id)
         wait_seconds = 0.5
         while True:
             held_until = self._held_until()

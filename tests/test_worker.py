@@ -31,6 +31,7 @@ class Journal:
     renewed: int = 0
     lost: set[int] = field(default_factory=set)
     down: int = 0
+    dropped: list[str] = field(default_factory=list)
     owners: int = 1
     faults: list[Exception] = field(default_factory=list)
     divided: list[int] = field(default_factory=list)
@@ -73,6 +74,7 @@ class Journal:
             self.down -= 1
             raise DatabaseUnavailable
         if claim.thread_id in self.lost:
+            self.dropped += [turn.id for turn in claim.turns]
             raise ClaimLost
         self.ended += [(turn.id, ending.outcome) for turn in claim.turns]
         del self.running[claim.thread_id]
@@ -178,6 +180,18 @@ async def test_a_claim_that_another_owner_has_taken_ends_our_work_on_it() -> Non
 
         assert answers.at_once == 0
     assert journal.ended == []
+
+
+@in_virtual_time
+async def test_an_ending_is_told_to_the_journal_also_where_the_claim_is_lost() -> None:
+    """What was used for it counts all the same, and nobody else knows how much that is."""
+    journal, answers = Journal(queued={1: ["a"]}, down=4), Answers()
+    async with running(journal, answers):
+        await asyncio.sleep(2)
+        journal.lost.add(1)
+        await asyncio.sleep(30)
+
+    assert (journal.dropped, journal.ended) == (["a"], [])
 
 
 @in_virtual_time
