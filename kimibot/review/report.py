@@ -14,7 +14,7 @@ from kimibot.review.findings import MOST_FINDINGS, Chosen, Finding
 from kimibot.review.locks import LockRemark, lock_remarks
 from kimibot.review.said import Severity
 from kimibot.review.selecting import Coverage, Look
-from kimibot.unseen import spelled_out
+from kimibot.unseen import spelled_out, without_unseen
 
 LinkOf = Callable[[Anchor], str]
 """Where a line can be looked at, or ""."""
@@ -274,7 +274,7 @@ def language(path: str) -> str:
 
 def title_alone(finding: Finding) -> str:
     """What is wrong, as it can stand in a sentence of ours: nothing in it is drawn or pings."""
-    return inline_code(" ".join(finding.title.replace("`", "").split()))
+    return code_span(" ".join(without_unseen(finding.title.replace("`", "")).split()))
 
 
 def inline_code(text: str) -> str:

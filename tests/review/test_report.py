@@ -114,6 +114,13 @@ def test_where_all_that_was_found_is_left_out_our_words_say_so() -> None:
     assert headline(replace(left, prose="One more thing.")) == "A review in Kimi's own words."
 
 
+def test_a_title_in_a_sentence_of_ours_keeps_what_joins_its_letters() -> None:
+    title = "\u0645\u06cc\u200c\u0634\u06a9\u0646\u062f"
+
+    assert title_alone(replace(BUG, title=title)) == f"`{title}`"
+    assert title_alone(replace(BUG, title="a\u202eb")) == "`ab`"
+
+
 def test_a_title_in_a_sentence_of_ours_neither_pings_nor_draws() -> None:
     hostile = replace(BUG, title="`x` <!channel> **[y](https://example.com)**\n# :tada:")
 
