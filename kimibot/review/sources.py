@@ -47,10 +47,11 @@ def find_source(
 ) -> Source | None:
     """What the ask itself holds, else what the newest message before it holds that has anything.
 
-    Of what we have said ourselves, only what is asked about.
-    Messages in a row of one person belong together: a long diff takes several.
+    An answer of ours that is asked about stands for nothing before it, and no other one is looked
+    at. Messages in a row of one person belong together: a long diff takes several.
     """
-    said = [one for one in remembered if one.speaker is not Speaker.US or one.ts == ask_ts]
+    ours = [one for one in remembered if one.speaker is Speaker.US and one.ts == ask_ts]
+    said = ours or [one for one in remembered if one.speaker is not Speaker.US]
     said = sorted((one for one in said if float(one.ts) <= float(ask_ts)), key=_when, reverse=True)
     for number, message in enumerate(said):
         source = _source([message], api_url, files_of)

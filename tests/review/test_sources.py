@@ -80,6 +80,12 @@ def test_what_we_have_said_ourselves_is_reviewed_only_where_it_is_asked_about() 
     assert lines(find(ours, said(2, PULL), ask=1)) == ["def f():", "    return 1"]
 
 
+def test_an_answer_of_ours_without_code_does_not_stand_for_the_code_before_it() -> None:
+    thread = [said(1, f"what does this do?\n{CODE}"), said(2, "It counts.", speaker=Speaker.US)]
+
+    assert find_source(thread, "2.0", API, {}) is None
+
+
 def test_an_address_elsewhere_is_known_as_one() -> None:
     source = find(said(1, "review https://git.example.com/a/b/pull/1"), ask=1)
 
