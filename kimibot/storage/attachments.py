@@ -22,6 +22,7 @@ _FIND_MESSAGE = select(messages.c.id).where(
     messages.c.channel == bindparam("channel"),
     messages.c.ts == bindparam("ts"),
     messages.c.deleted_at.is_(None),
+    messages.c.edited_at.is_(None),
 )
 _COLUMNS = (
     attachments.c.id,
@@ -82,7 +83,8 @@ _REMOVE_SOME = _REMOVE.where(attachments.c.file_id.in_(bindparam("file_ids", exp
 
 
 async def add(connection: AsyncConnection, thread_id: int, added: Sequence[Message]) -> None:
-    """Stores the files of stored messages; those that are there stay as they are."""
+    """Stores the files of stored messages; those that are there stay as they are, and those of
+    messages that were edited: what comes of these now may be a copy from before."""
     for message in added:
         if not message.files:
             continue

@@ -44,6 +44,12 @@ _CORRECT = (
     .values(text=_new_text, sent=None, edited_at=database_now())
 )
 _MAKE_ANEW = update(messages).where(*_is_it).values(sent=None, edited_at=database_now())
+_NOTE_EDIT = (
+    update(messages)
+    .where(*_is_it, messages.c.edited_at.is_(None))
+    .values(edited_at=database_now())
+)
+"""A copy from before the edit may still come: its files are not added then."""
 _FIND_THREAD = select(threads.c.id).where(
     threads.c.team == bindparam("in_team"),
     threads.c.channel == bindparam("in_channel"),
@@ -84,10 +90,9 @@ async def take_files_out(
 ) -> bool:
     """Whether any of these files of the message was kept; what was made of it is not sent again."""
     where = _where(message)
-    if not await attachments.remove_some(connection, message, file_ids):
-        return False
-    await connection.execute(_MAKE_ANEW, where)
-    return True
+    is_less = await attachments.remove_some(connection, message, file_ids)
+    await connection.execute(_MAKE_ANEW if is_less else _NOTE_EDIT, where)
+    return is_less
 
 
 async def add_if_ours(connection: AsyncConnection, message: Message) -> None:
@@ -96,6 +101,7 @@ async def add_if_ours(connection: AsyncConnection, message: Message) -> None:
     thread_id: int | None = (await connection.execute(_FIND_THREAD, values)).scalar()
     if thread_id is not None:
         await add_messages(connection, thread_id, [message])
+        await connection.execute(_NOTE_EDIT, _where(message))
 
 
 async def restart(connection: AsyncConnection, message: Message) -> TurnToStop | None:

@@ -155,6 +155,34 @@ async def test_a_file_that_is_read_when_it_was_taken_out_leaves_nothing(
     assert [one.file.name for one in await store.attachments(claim.thread_id)] == ["notes.txt"]
 
 
+async def test_a_copy_from_before_brings_no_file_back_that_was_taken_out(
+    store: Store, edits: EditStore
+) -> None:
+    claim, _ = await ask_with_files(store)
+    await without_keys(edits)
+
+    await store.accept(replace(says(1), files=(NOTES, KEYS)), is_ask=True, now=NOW)
+
+    assert [one.file.name for one in await store.attachments(claim.thread_id)] == ["notes.txt"]
+
+
+@pytest.mark.parametrize("is_ask", [True, False])
+async def test_an_edit_that_overtakes_its_message_leaves_out_the_file_that_it_took_out(
+    store: Store, edits: EditStore, is_ask: bool
+) -> None:
+    thread_id = (await ask(store, 1)).thread_id
+    now = replace(says(2), files=(NOTES,))
+    if is_ask:
+        await store.accept(now, is_ask=True, now=NOW)
+        await edits.correct(now, files_gone=frozenset({"F2"}), restarts=False)
+    else:
+        await edits.add_if_ours(now)
+
+    await store.accept(replace(now, files=(NOTES, KEYS)), is_ask=is_ask, now=NOW)
+
+    assert [one.file.name for one in await store.attachments(thread_id)] == ["notes.txt"]
+
+
 async def test_a_message_that_was_deleted_stays_empty(
     store: Store, edits: EditStore, database: Database
 ) -> None:
