@@ -45,9 +45,7 @@ _CORRECT = (
 )
 _MAKE_ANEW = update(messages).where(*_is_it).values(sent=None, edited_at=database_now())
 _NOTE_EDIT = (
-    update(messages)
-    .where(*_is_it, messages.c.edited_at.is_(None))
-    .values(edited_at=database_now())
+    update(messages).where(*_is_it, messages.c.edited_at.is_(None)).values(edited_at=database_now())
 )
 """A copy from before the edit may still come: its files are not added then."""
 _FIND_THREAD = select(threads.c.id).where(
