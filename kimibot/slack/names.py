@@ -21,7 +21,7 @@ NAMES_WAIT_SECONDS = 3.0
 """An answer does not wait longer for names; who is still unknown then is an id."""
 
 
-class Standing(Enum):
+class Relation(Enum):
     """What somebody is to us, as far as Slack says so."""
 
     UNKNOWN = auto()
@@ -37,7 +37,7 @@ class _Known:
 
     looked_up_at: float
     name: str
-    standing: Standing
+    relation: Relation
 
 
 class SlackNames:
@@ -81,10 +81,10 @@ class SlackNames:
             return True
         await self.names([person])
         known = self._known.get(person)
-        standing = known.standing if known else Standing.UNKNOWN
-        if standing is Standing.UNKNOWN:
+        relation = known.relation if known else Relation.UNKNOWN
+        if relation is Relation.UNKNOWN:
             return team != self._us.team
-        return standing is Standing.EXTERNAL or (is_elsewhere and standing is Standing.MEMBER)
+        return relation is Relation.EXTERNAL or (is_elsewhere and relation is Relation.MEMBER)
 
     def _is_fresh(self, id_: str) -> bool:
         known = self._known.get(id_)
@@ -92,34 +92,34 @@ class SlackNames:
 
     async def _look_up(self, id_: str) -> None:
         """A failed look-up is remembered too: the next turn must not wait for it again."""
-        standing = Standing.UNKNOWN
+        relation = Relation.UNKNOWN
         try:
-            name, standing = await self._lookups[id_[0]](id_)
+            name, relation = await self._lookups[id_[0]](id_)
         except SlackError as error:
             name = _label(id_, "") if error.code == "user_not_visible" else ""
-        self._known[id_] = _Known(self._clock(), name or id_, standing)
+        self._known[id_] = _Known(self._clock(), name or id_, relation)
 
-    async def _person(self, id_: str) -> tuple[str, Standing]:
+    async def _person(self, id_: str) -> tuple[str, Relation]:
         user = shape(await self._web_api.read("users.info", user=id_), "user")
         if not is_of_another_company(user, self._us):
-            return name_of(user), _standing(user, self._us)
+            return name_of(user), _relation(user, self._us)
         team = string(user, "team_id")
         if not self._is_fresh(team):
             await self._look_up(team)
         company = self._known[team].name
-        return _label(id_, "" if company == team else company), Standing.EXTERNAL
+        return _label(id_, "" if company == team else company), Relation.EXTERNAL
 
-    async def _app(self, id_: str) -> tuple[str, Standing]:
+    async def _app(self, id_: str) -> tuple[str, Relation]:
         answer = await self._web_api.read("bots.info", bot=id_)
-        return string(shape(answer, "bot"), "name"), Standing.UNKNOWN
+        return string(shape(answer, "bot"), "name"), Relation.UNKNOWN
 
-    async def _channel(self, id_: str) -> tuple[str, Standing]:
+    async def _channel(self, id_: str) -> tuple[str, Relation]:
         answer = await self._web_api.read("conversations.info", channel=id_)
-        return string(shape(answer, "channel"), "name"), Standing.UNKNOWN
+        return string(shape(answer, "channel"), "name"), Relation.UNKNOWN
 
-    async def _company(self, id_: str) -> tuple[str, Standing]:
+    async def _company(self, id_: str) -> tuple[str, Relation]:
         answer = await self._web_api.read("team.info", team=id_)
-        return string(shape(answer, "team"), "name"), Standing.UNKNOWN
+        return string(shape(answer, "team"), "name"), Relation.UNKNOWN
 
 
 def is_of_another_company(user: Shape, us: Us) -> bool:
@@ -137,13 +137,13 @@ def _is_of_our_organisation(user: Shape, us: Us) -> bool:
     return bool(enterprise) and enterprise == us.enterprise
 
 
-def _standing(user: Shape, us: Us) -> Standing:
+def _relation(user: Shape, us: Us) -> Relation:
     """Of somebody of our own company."""
     if not user:
-        return Standing.UNKNOWN
+        return Relation.UNKNOWN
     if user.get("is_restricted") or user.get("is_ultra_restricted"):
-        return Standing.EXTERNAL
-    return Standing.COLLEAGUE if _is_of_our_organisation(user, us) else Standing.MEMBER
+        return Relation.EXTERNAL
+    return Relation.COLLEAGUE if _is_of_our_organisation(user, us) else Relation.MEMBER
 
 
 def name_of(user: Mapping[str, Any]) -> str:
