@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from kimibot.review.anchors import Anchors
 from kimibot.review.changes import Anchor, FileDiff, Side
 from kimibot.review.findings import Dropped, Fault, Finding
+from kimibot.review.numbered import name_of
 from kimibot.review.said import FindingLine
 from kimibot.review.selecting import Coverage, Look
 from kimibot.review.symbols import named_in, words_of
@@ -87,16 +88,27 @@ def verify(said: FindingLine, evidence: Evidence) -> Finding | Dropped:
 def _path(said: FindingLine, evidence: Evidence) -> str | None:
     """The file that is meant: its name may have been shortened, or have kept git's prefix."""
     paths = evidence.anchors.paths
+
+    def has_quote(path: str) -> bool:
+        return bool(evidence.anchors.places_of(said.quote, path, said.side))
+
     for name in (said.path, re.sub(r"^(?:[ab]/|\./|/)", "", said.path)):
         if name in paths:
             return name
+        if alike := [path for path in paths if _as_read(path) == _as_read(name)]:
+            return next(filter(has_quote, alike), alike[0])
     ending = [path for path in paths if said.path and path.endswith(f"/{said.path}")]
     if len(ending) == 1:
         return ending[0]
     if said.path in evidence.coverage:
         return None
-    places = [path for path in paths if evidence.anchors.places_of(said.quote, path, said.side)]
+    places = list(filter(has_quote, paths))
     return places[0] if len(places) == 1 else None
+
+
+def _as_read(path: str) -> str:
+    """A name as the model gets and gives it: some signs are not shown, and blanks don't count."""
+    return " ".join(name_of(path).split())
 
 
 def _why_nowhere(said: FindingLine, path: str, evidence: Evidence) -> Fault:

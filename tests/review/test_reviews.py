@@ -10,6 +10,7 @@ import pytest
 from kimibot.review.changes import Anchor, FileDiff, Side
 from kimibot.review.diffs import parse, whole
 from kimibot.review.findings import Chosen, Fault, Finding, choose
+from kimibot.review.numbered import name_of
 from kimibot.review.reading import Heard, ReviewReading
 from kimibot.review.said import Severity
 from kimibot.review.selecting import Limits, select
@@ -130,6 +131,24 @@ def test_the_removal_itself_may_be_the_problem() -> None:
 
 def test_files_that_were_not_shown_can_have_no_finding() -> None:
     assert fault(line(path="uv.lock", quote="b")) is Fault.NOT_SHOWN
+
+
+@pytest.mark.parametrize(
+    "names",
+    [("src/\u200brun.py", "src/a.py"), ("src/a.py", "src/x\u3000 run.py"),
+     ("src/\u200brun.py", "src/\u200crun.py")],
+)  # fmt: skip
+def test_a_file_is_found_by_its_name_as_it_was_shown(names: tuple[str, str]) -> None:
+    """Else who gives two files such names could keep all findings about them back."""
+    files = tuple(whole(name, b"import os\n\nos.system(command)\n") for name in names)
+    [odd] = [one for one in names if one != "src/a.py"][:1]
+    shown = name_of(odd)
+
+    reading = ReviewReading(evidence(files))
+    reading.feed(line(path=shown, line=3, quote="os.system(command)", title="Unsafe", why=""))
+    reading.end()
+
+    assert only(reading.heard).anchor == Anchor(odd, Side.NEW, 3)
 
 
 @pytest.mark.parametrize(
