@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Protocol
 
@@ -121,9 +121,13 @@ class Worker:
         """
         self._is_draining = True
         await self._wait_for_threads(seconds)
-        for task in self._threads.values():
-            task.cancel(DRAINING)
+        self._hand_over(self._threads.keys() - self._keeping)  # what is shown is only to be kept
         await self._wait_for_threads(HAND_OVER_SECONDS)
+        self._hand_over(self._threads.keys())
+
+    def _hand_over(self, threads: Iterable[int]) -> None:
+        for thread_id in threads:
+            self._threads[thread_id].cancel(DRAINING)
 
     async def _wait_for_threads(self, seconds: float | None) -> None:
         if self._threads:

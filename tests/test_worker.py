@@ -250,6 +250,17 @@ async def test_what_does_not_end_in_time_goes_back_to_the_queue() -> None:
 
 
 @in_virtual_time
+async def test_an_ending_that_is_shown_is_kept_and_not_handed_over() -> None:
+    journal, answers = Journal(queued={1: ["a"]}, down=1), Answers(seconds=1)
+    async with running(journal, answers) as worker:
+        await asyncio.sleep(0.9)
+        await worker.drain(seconds=0.3)  # while it waits to try the database again
+
+        assert journal.ended == [("a", Outcome.ANSWERED)]
+        assert journal.queued == {}
+
+
+@in_virtual_time
 async def test_a_turn_that_runs_here_stops_at_once() -> None:
     journal, answers = Journal(queued={1: ["a"]}), Answers(seconds=60)
     async with running(journal, answers) as worker:
