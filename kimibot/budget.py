@@ -109,9 +109,13 @@ class Bucket:
         self.level -= 1
 
     def hold(self, now: float, seconds: float) -> None:
-        """Close the bucket, and leave it with a single call: Slack said that it was empty."""
+        """Close the bucket, and leave it with a single call: Slack said that it was empty.
+
+        What is refused while it is closed was called before we knew, and tells nothing new.
+        """
         self._settle(now)
-        self.slowness = self.slowness + 1 if now < self.slow_until else 1
+        if now >= self.held_until:
+            self.slowness = self.slowness + 1 if now < self.slow_until else 1
         self.level = min(self.level, 1.0)
         self.held_until = self.at = max(self.held_until, now + seconds)
         self.slow_until = self.held_until + SLOW_SECONDS

@@ -58,6 +58,16 @@ def test_a_second_429_lowers_the_rate_further() -> None:
     assert bucket.rate_per_second(31.0) == SLOWED_BY**2
 
 
+def test_calls_that_were_under_way_together_and_are_refused_lower_the_rate_once() -> None:
+    bucket = Bucket(ONE_A_SECOND, level=5, at=0.0)
+
+    for answered_at in (0.0, 0.1, 0.2):
+        bucket.hold(answered_at, seconds=10)
+
+    assert bucket.free(10.1) == 0
+    assert bucket.rate_per_second(11.0) == SLOWED_BY
+
+
 def test_of_two_replicas_each_takes_half_of_the_budget() -> None:
     bucket = Bucket(Budget(rate_per_second=1.0, burst=20, start=20), level=20, at=0.0)
 
